@@ -94,10 +94,10 @@ async def close_now(
         saved = await dashboard.reader.settings.amend(ordered, caller.name)
         if saved is None:
             raise SettingsMissingError
+        dashboard.hub.apply_settings(saved)
         figures = {name: text_of(getattr(closing, name)) for name in ("amount", "price", "limit_price")}
         note.after = {"version": saved.version, "side": closing.side, **figures}
         note.settings_version = saved.version
-    dashboard.hub.apply_settings(saved)
     fields = {"opportunity_id": arbitrage.arbitrage_id, "who": caller.name, "version": saved.version}
     log.warning("arbitrage closed by an operator", extra=fields)
     return closing, saved

@@ -1,14 +1,15 @@
 """What the page may ask of recordings: bodies of requests, checked."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from market.money import BoundedDecimal
 
-SetName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$")]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, max_length=80)]
 LONGEST_MAPPING = 20_000
+_set_name = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 MOST_ALIKE = 20
 IMPORT_FORMATS = (
     "binance-aggtrades",
@@ -71,12 +72,9 @@ class RecordingAsk(BaseModel):
     def _has_what_it_needs(self) -> "RecordingAsk":
         if self.work != "example" and not self.set:
             raise ValueError("name the tick set: `set`")
+        # it becomes the name of a folder
+        if self.work == "import" and not _set_name.fullmatch(self.set or ""):
+            raise ValueError("`set` may have letters, digits and . _ -, and at most 80 of them")
         if self.work == "import" and not self.upload_id:
             raise ValueError("name the uploaded file: `upload_id`")
         return self
-
-
-class NewSet(BaseModel):
-    """The name that an import gives, which becomes that of a folder."""
-
-    set: SetName

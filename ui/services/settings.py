@@ -53,8 +53,8 @@ async def change_settings(
     async with auditing(dashboard, caller, "settings.change", "settings", on_behalf) as note:
         note.after = changes
         saved = await _changed_over_apps(dashboard, changes, expected_version, on_behalf or caller.name, note)
+        dashboard.hub.apply_settings(saved)
         note.after, note.settings_version = values_of(saved, changes), saved.version
-    dashboard.hub.apply_settings(saved)
     log.info("settings changed", extra={"version": saved.version, "who": caller.name, "fields": sorted(changes)})
     return saved
 
@@ -111,9 +111,9 @@ async def switch_trading(dashboard: Dashboard, state: TradingState, caller: Call
         saved = await dashboard.reader.settings.amend(lambda now: now.model_copy(update={"trading_state": state}), who)
         if saved is None:
             raise SettingsMissingError
+        dashboard.hub.apply_settings(saved)
         note.after = {"trading_state": saved.trading_state, "version": saved.version}
         note.settings_version = saved.version
-    dashboard.hub.apply_settings(saved)
     log.warning("trading switched", extra={"version": saved.version, "who": caller.name, "trading_state": state})
     return saved
 
@@ -144,8 +144,8 @@ async def switch_asset(dashboard: Dashboard, base: str, is_on: bool, caller: Cal
         saved = await dashboard.reader.settings.amend(switched, caller.name)
         if saved is None:
             raise SettingsMissingError
+        dashboard.hub.apply_settings(saved)
         note.after, note.settings_version = {"enabled": is_on, "version": saved.version}, saved.version
-    dashboard.hub.apply_settings(saved)
     log.info("asset switched", extra={"version": saved.version, "who": caller.name, "base": base, "is_on": is_on})
     return saved
 

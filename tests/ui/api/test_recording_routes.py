@@ -100,6 +100,8 @@ async def test_what_cannot_be_asked_is_said(
     await store.backtests.report_tick_sets([TICK_SET])
     answer = await api.post("/api/recordings/jobs", json=body, headers=headers)
     assert (answer.status_code, words in answer.json()["detail"]) == (status, True), answer.text
+    (entry, *_) = (await api.get("/api/audit?outcome=rejected", headers=headers)).json()["items"]
+    assert (entry["who"], words in entry["reason"]) == ("owner", True)
 
 
 async def test_a_piece_has_its_place(api: httpx.AsyncClient, headers: dict[str, str]) -> None:

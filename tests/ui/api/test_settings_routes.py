@@ -2,18 +2,27 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
+from market.decide.settings import Settings
 from market.decide.settings_entries import EntryChange
 from session.session import Session
 from store.app_actions import AppAction
 from store.mongo.store import MongoTradeStore
+from store.queries.trade_reader import TradeReader
 from store.records.audit_entry import AuditEntry
 from store.server.client import connect
 from tests.ui.samples import SETTINGS
+from ui.auth.callers import Caller
+from ui.services.dashboard import Dashboard, dashboard_of
+from ui.services.settings import change_settings, switch_asset, switch_trading
+from ui.stream.live_hub import LiveHub
 
 
 async def patch(
@@ -226,3 +235,45 @@ async def test_thresholds_of_an_asset_and_a_pair_are_set_and_read_back(api: http
     assert (await patch(api, own | {"version": 1}, key)).status_code == 200
     now = (await api.get("/api/settings")).json()
     assert {name: now[name] for name in own} == own
+
+
+class WatchedHub(LiveHub):
+    """Notes when it learns of settings."""
+
+    def __init__(self, hub: LiveHub, order: list[str]) -> None:
+        self.__dict__ |= hub.__dict__
+        self._order = order
+
+    def apply_settings(self, settings: Settings) -> None:
+        self._order.append("shown")
+        super().apply_settings(settings)
+
+
+class WatchedReader(TradeReader):
+    """Notes when the primary is asked, which may take its time."""
+
+    def __init__(self, reader: TradeReader, order: list[str]) -> None:
+        self.__dict__ |= reader.__dict__
+        self._order = order
+
+    async def settings_changed_at(self, version: int) -> int | None:
+        self._order.append("asked")
+        return await super().settings_changed_at(version)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda dashboard, who: change_settings(dashboard, {"min_net_bps": 7}, 1, who),
+        lambda dashboard, who: switch_trading(dashboard, "halted", who),
+        lambda dashboard, who: switch_asset(dashboard, "BTC", False, who),
+    ],
+)
+async def test_a_change_is_shown_before_the_audit_log_asks_for_its_time(
+    application: FastAPI, change: Callable[[Dashboard, Caller], Awaitable[Settings]]
+) -> None:
+    order: list[str] = []
+    dashboard = dashboard_of(application)
+    watched = replace(dashboard, hub=WatchedHub(dashboard.hub, order), reader=WatchedReader(dashboard.reader, order))
+    await change(watched, Caller("owner", "operator", "key"))
+    assert order == ["shown", "asked"]

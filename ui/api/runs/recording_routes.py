@@ -2,28 +2,25 @@
 example made. The work itself is a process of low priority."""
 
 import asyncio
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BaseModel, ValidationError
 from typing_extensions import TypedDict
 
 from market.money import text_of
-from ui.api.apps.app_requests import body_schema
+from ui.api.apps.app_requests import body_of, body_schema
 from ui.apps.dry_runs import MOST_WAITING, DryRuns, DryRunsFullError
-from ui.http.problems import PROBLEM_RESPONSE, ProblemError, json_object
+from ui.http.problems import PROBLEM_RESPONSE, ProblemError
 from ui.http.route_auth import Operator, Uploader
 from ui.rows.attribute import row_from
-from ui.rows.field_problems import field_problems, words_of
-from ui.runs.recording_asks import IMPORT_FORMATS, NewSet, RecordingAsk, UploadAsk
+from ui.runs.recording_asks import IMPORT_FORMATS, RecordingAsk, UploadAsk
 from ui.runs.uploads import PIECE_BYTES, NoUploadError, Upload, UploadError, Uploads
 from ui.services.change_audit import auditing
 from ui.services.dashboard import Dashboard, dashboard_of
 
 router = APIRouter(prefix="/recordings", tags=["backtests"])
 
-Body = TypeVar("Body", bound=BaseModel)
 ASKED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 404, 409, 422), PROBLEM_RESPONSE)
 UPLOAD_EXAMPLE = {"name": "binance_quotes_2024-08-09_BTCUSDT.csv.gz", "size": 1_250_000}
 ASK_EXAMPLE = {"work": "import", "upload_id": "0" * 32, "set": "august", "format": "auto"}
@@ -49,7 +46,7 @@ async def formats(_: Request) -> list[str]:
 async def begin_upload(request: Request, caller: Operator) -> UploadRow:
     """Make room for a file, which comes in pieces then. It is kept for a day, or until it is imported. 409: it is too
     large, there is no room, or too many wait."""
-    asked = await _body(request, UploadAsk, "`name` and `size`")
+    asked = await body_of(request, UploadAsk, "`name` and `size`")
     async with auditing(dashboard_of(request.app), caller, "recording.upload", asked.name) as note:
         note.after = {"bytes": asked.size}
         try:
@@ -78,7 +75,7 @@ async def ask(request: Request, caller: Operator) -> JSONResponse:
     """Queue an import, a look at a tick set, or the making of the example. They run one at a time, at lower priority
     than trading. 409: too many are queued."""
     dashboard = dashboard_of(request.app)
-    asked = await _body(request, RecordingAsk, "`work`")
+    asked = await body_of(request, RecordingAsk, "`work`")
     async with auditing(dashboard, caller, f"recording.{asked.work}", asked.set or "example") as note:
         note.after = asked.model_dump(mode="json", exclude_defaults=True, exclude={"mapping"})
         wanted = {**asked.model_dump(mode="json"), **await _known(request, dashboard, asked)}
@@ -120,7 +117,6 @@ async def _known(request: Request, dashboard: Dashboard, asked: RecordingAsk) ->
             there_are = f"there are {', '.join(known)}" if known else "there is none yet"
             raise ProblemError(422, f"There is no tick set {str(asked.set)[:80]!r}; {there_are}.")
     if asked.work == "import":
-        _checked(NewSet, {"set": asked.set})
         try:
             found["file"] = str(await asyncio.to_thread(_uploads(request).whole, str(asked.upload_id)))
         except NoUploadError as error:
@@ -129,19 +125,6 @@ async def _known(request: Request, dashboard: Dashboard, asked: RecordingAsk) ->
             raise ProblemError(409, str(error)) from None
         found["half_spread_bps"] = "" if asked.half_spread_bps is None else text_of(asked.half_spread_bps)
     return found
-
-
-async def _body(request: Request, kind: type[Body], content: str) -> Body:
-    return _checked(kind, json_object(await request.body(), content))
-
-
-def _checked(kind: type[Body], document: dict[str, Any]) -> Body:
-    """Return the body. Raises ProblemError 422."""
-    try:
-        return kind.model_validate(document)
-    except ValidationError as error:
-        problems = field_problems(error.errors(), "request")
-        raise ProblemError(422, f"Not asked. {words_of(problems)}.", {"errors": problems}) from None
 
 
 def _row(upload: Upload) -> UploadRow:
