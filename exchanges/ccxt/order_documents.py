@@ -87,7 +87,7 @@ def sent_id(ccxt_id: str, ours: str) -> str:
 
 
 def our_id(ccxt_id: str, sent: str | None) -> str | None:
-    """Return an order id of an exchange's answers or records as ours was before it was sent."""
+    """Return an order id of an exchange's answers as ours was before it was sent."""
     document = order_document(ccxt_id)
     return sent if document is None else document.our_id(sent)
 

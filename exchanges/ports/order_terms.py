@@ -11,6 +11,11 @@ IOC: Mapping[str, object] = {"timeInForce": "IOC"}
 _BARE_UUID = re.compile("[0-9a-f]{32}")
 
 
+def whole_id(sent: str) -> str:
+    """Return an order id with its hyphens if it is a UUID that was sent without; another one stays as it is."""
+    return sent if _BARE_UUID.fullmatch(sent) is None else str(UUID(sent))
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierPage:
     """How the exchange is asked for what came before a page."""
@@ -87,9 +92,7 @@ class OrderDocument:
 
     def our_id(self, sent: str | None) -> str | None:
         """Return an order id of the exchange's answers as ours was before it was sent; another's stays as it is."""
-        if self.has_hyphens or sent is None or _BARE_UUID.fullmatch(sent) is None:
-            return sent
-        return str(UUID(sent))
+        return sent if self.has_hyphens or sent is None else whole_id(sent)
 
     @property
     def seen(self) -> str:

@@ -7,6 +7,8 @@ everything from the first such order on is later than the database's moment, and
 import json
 from collections.abc import Iterable, Iterator
 
+from exchanges.ports.order_terms import whole_id
+
 
 def until_first_unknown(lines: Iterable[bytes], unknown: frozenset[str]) -> Iterator[bytes]:
     """Return whole lines up to the first with an order of one of these ids, ours or the exchange's."""
@@ -27,4 +29,8 @@ def _orders_in(line: bytes) -> Iterator[str]:
             pending += value
         elif isinstance(value, dict):
             pending += value.values()
-            yield from (str(value[name]) for name in ("client_order_id", "order_id") if value.get(name) is not None)
+            for name in ("client_order_id", "order_id"):
+                if value.get(name) is not None:
+                    found = str(value[name])
+                    # in an exchange's own records ours may have no hyphens
+                    yield from (found, whole_id(found))

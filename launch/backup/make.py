@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 
-from exchanges.ccxt.order_documents import sent_id
 from launch.backup.archive import (
     DATABASES,
     FILES,
@@ -138,9 +137,7 @@ def _add_database(archive: ArchiveWriter, home: Path, source: SourceDatabase) ->
             sizes = {file: file.stat().st_size for name in RECORDS for file in files_below(source.home / name)}
             later = granted_orders(snapshot.database, since) - known
             for file, size in sizes.items():
-                own = {each for exchange, each in later if exchange == file.stem}
-                # in the exchange's own records ours may have another form
-                unknown = frozenset(own | {sent_id(file.stem, each) for each in own})
+                unknown = frozenset(each for exchange, each in later if exchange == file.stem)
                 staged.seek(0)
                 staged.truncate()
                 staged.writelines(until_first_unknown(_lines_within(file, size), unknown))

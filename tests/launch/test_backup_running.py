@@ -16,6 +16,7 @@ from launch.errors import CannotStartError
 from launch.setup.data_dir import locked
 from market.trade.arbitrages import Leg
 from market.trade.leases import UNFENCED
+from market.trade.unwinding import client_order_id
 from session.session import Session
 from simulators.matching.exchange_journal import Entry, Journal, read_journal
 from simulators.matching.order_records import SimulatedFill, SimulatedOrder
@@ -130,6 +131,8 @@ def line(**names: str) -> bytes:
 
 
 FIRST, SECOND = line(client_order_id="a", order_id="1"), line(client_order_id="b", order_id="2")
+OURS = client_order_id("an arbitrage", "buy")
+BARE = line(client_order_id=OURS.replace("-", ""), order_id="3")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +144,9 @@ FIRST, SECOND = line(client_order_id="a", order_id="1"), line(client_order_id="b
         ([FIRST, SECOND, FIRST], frozenset({"b"}), [FIRST]),
         ([FIRST, SECOND], frozenset({"17"}), [FIRST, SECOND]),
         ([FIRST, SECOND[:-3]], frozenset(), [FIRST]),
+        # the exchange takes no hyphens
+        ([FIRST, BARE], frozenset({OURS}), [FIRST]),
+        ([FIRST, BARE], frozenset({OURS.replace("-", "")}), [FIRST]),
     ],
 )
 def test_a_record_is_cut_before_the_first_unknown_order(

@@ -22,13 +22,14 @@ from store.queries.store_snapshot import LedgerEntry, TakenStep
 from tests.launch.audited_world import AMOUNT, NOON, World, clean_world
 
 
-def test_an_order_belongs_to_its_leg_where_ids_have_no_hyphens() -> None:
-    world = clean_world().with_leg("buy", exchange="okx")
+@pytest.mark.parametrize("name", ["okx", "a second account"])
+def test_an_order_belongs_to_its_leg_where_ids_have_no_hyphens(name: str) -> None:
+    world = clean_world().with_leg("buy", exchange=name)
     account = world.accounts["alpha"]
     bare = replace(account.orders[0], client_order_id=(account.orders[0].client_order_id or "").replace("-", ""))
-    at_okx = replace(account, exchange="okx", orders=(bare,))
-    [(_, owner)] = owned_postings(replace(world.evidence, accounts={"okx": at_okx}))
-    assert (owner.leg.role, owner.leg.exchange) == ("buy", "okx")
+    at_okx = replace(account, exchange=name, orders=(bare,))
+    [(_, owner)] = owned_postings(replace(world.evidence, accounts={name: at_okx}))
+    assert (owner.leg.role, owner.leg.exchange) == ("buy", name)
 
 
 def order_on(world: World, exchange: str) -> SimulatedOrder:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from exchanges.ccxt.order_documents import our_id
+from exchanges.ports.order_terms import whole_id
 from launch.chaos.audit.records import AuditedAccount, Evidence, Violation
 from launch.chaos.audit.replacements import RecordedLeg, replacements
 from market.instruments.orders import Fill, Side
@@ -78,7 +78,8 @@ def _recorded_legs(evidence: Evidence) -> list[RecordedLeg]:
 def _postings(account: AuditedAccount) -> list[PostedOrder]:
     taken = [_taken(order, account.came_at.get(order.order_id, order.placed_at)) for order in account.orders]
     postings = sorted([*taken, *(_rejected(order) for order in account.rejected)], key=lambda posting: posting.at)
-    ours = (our_id(account.exchange, posting.client_order_id) for posting in postings)
+    # by its form alone: an account's name need not be ccxt's of the exchange
+    ours = (one.client_order_id and whole_id(one.client_order_id) for one in postings)
     return [replace(posting, client_order_id=each) for posting, each in zip(postings, ours, strict=True)]
 
 
