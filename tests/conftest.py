@@ -34,7 +34,7 @@ TOGETHER = {
     "topics": (
         *("tests/launch/test_user_topics.py", "tests/launch/test_app_input.py", "tests/launch/test_row_sharer.py"),
         *("tests/cep/apps/hosts/test_kafka_ends.py", "tests/ui/apps/test_acting_apps.py"),
-        "tests/ui/apps/test_row_follower.py",
+        *("tests/ui/apps/test_row_follower.py", "tests/launch/test_live_apps.py"),
     ),
     "commands": ("tests/whole/test_bad_input.py",),
     "servers": (

@@ -49,6 +49,8 @@ class ErrorKeeper:
         kept = _kept(self._path)
         self._next = {position: kept.get(str(position[1]), offset) for position, offset in first.items()}
         self._unsaved = 0
+        self.dropped = 0
+        """Older rows that the store dropped for those of here."""
         self._warnings = CountedWarnings({"app": source.name})
 
     async def follow(self) -> None:
@@ -62,19 +64,12 @@ class ErrorKeeper:
             await self._save()
         await retry_on(self._follow, (StreamUnavailableError, StoreUnavailableError), tell)
 
-    async def follow_to_end(self) -> None:
-        """Keep what was written before now, through outages. Raises StreamError, StoreError."""
-
-        def tell(error: Exception) -> None:
-            log.warning("error store waits", extra={"app": self._source.name, "reason": str(error)})
-
-        await retry_on(self.catch_up, (StreamUnavailableError, StoreUnavailableError), tell)
-
     async def catch_up(self) -> None:
         """Keep what was written to the topic before now. Raises StreamError, StoreError."""
         async with self._opened() as (reader, failed):
             async for batch in reader.batches_to_end(MOST_AT_ONCE):
                 await self._keep(failed, batch)
+            await self._save()
 
     async def _follow(self) -> None:
         async with self._opened() as (reader, failed):
@@ -93,6 +88,7 @@ class ErrorKeeper:
         records = list(batch)
         rows = list(failed_rows(records, self._source, self._streams, self._label))
         if rows and (dropped := await failed.add(rows)):
+            self.dropped += dropped
             tell_dropped(self._warnings, dropped)
         for record in records:
             self._next[record.position] = record.offset + 1
@@ -113,8 +109,8 @@ def failed_rows(
     of the version; None: the source's."""
     sinks = {f"!{sink.stream}" for sink in source.outside.calls if sink.keeps_errors}
     for record in records:
-        row = given_row(record, label or source.label, streams)
-        if row is not None and row.whole.get("app") == source.name:
+        row = given_row(record, source.name, label or source.label, streams)
+        if row is not None:
             yield _failed(row, source.name, is_delivery=row.stream in sinks)
 
 

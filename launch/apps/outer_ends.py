@@ -169,7 +169,7 @@ def outer_ends(
             for name, sink in named_sinks(source.outside.sent).items()
         )
         path = folder / "outbox.db"
-        sender = RowSender(session.services.kafka, source.label, first, path, sinks, failed, warnings)
+        sender = RowSender(session.services.kafka, source.name, source.label, first, path, sinks, failed, warnings)
     writer = RowsWriter(session.services.kafka, source.rows_topic or "", source.name, created_at)
     sources = tuple(
         AppSourceIntake(one, name, _receiver(one, here), writer, failed.keep_messages, warnings)

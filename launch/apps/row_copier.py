@@ -6,7 +6,7 @@ there: it repeats rows with equal ids, and loses none. A broker or a topic that 
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +15,11 @@ from typing import Any, Protocol
 import orjson
 
 from cep.apps.hosts.counted_warnings import CountedWarnings
-from launch.setup.data_dir import write_atomically
+from launch.errors import CannotStartError
+from launch.setup.data_dir import process_lock, write_atomically
 from runtime.backoff import retry_on
+from runtime.tasks import run_all
+from store.errors import StoreError
 from streams.errors import StreamError
 from streams.message_format import WireError, row_of
 from streams.records import Position, Record
@@ -60,13 +63,14 @@ class CopyPlace:
         return row.order > self.order or row.time > self.time
 
 
-def given_row(record: Record, label: str, streams: Iterable[str]) -> GivenRow | None:
-    """Return the row; None if it is none of these streams of the app with this label."""
+def given_row(record: Record, app: str, label: str, streams: Iterable[str]) -> GivenRow | None:
+    """Return the row; None if it is none of these streams of the app's version with this label."""
     if record.key != label:
         return None
     try:
         row = row_of(record.value)
-        if row["stream"] not in streams:
+        # names of apps that differ in marks alone may share a label
+        if row["app"] != app or row["stream"] not in streams:
             return None
         name, at, number = str(row["id"]).rsplit(":", 2)
         first_id = str(row.get("replays") or row["id"])
@@ -125,10 +129,6 @@ class RowCopier:
             # a later version goes on where this one was killed, so it has to know that it was there
             self._save()
         await retry_on(self._follow, (StreamError,), self._tell)
-
-    async def follow_to_end(self) -> None:
-        """Copy what was given before now, through outages of both Kafkas."""
-        await retry_on(self.catch_up, (StreamError,), self._tell)
 
     async def finish(self) -> None:
         """Copy what was given before now, if its broker takes it in time."""
@@ -199,6 +199,37 @@ class RowCopier:
 
     def _tell(self, error: Exception) -> None:
         self.warnings.tell("sink waits", str(error))
+
+
+class Copier(Protocol):
+    """A `RowCopier`, or what copies rows into the error store."""
+
+    async def catch_up(self) -> None:
+        """Copy what was given before now. Raises StreamError, StoreError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FormerRows:
+    """What an earlier version of an app gave and nobody has copied yet: it was killed, or a broker was away. `home`: of
+    its session. `copiers`: makes what copies its rows from where it was."""
+
+    home: Path
+    label: str
+    copiers: Callable[[], Iterable[Copier]]
+
+    async def follow_to_end(self) -> None:
+        """Copy what is left, through outages. A version that still runs copies its own: what it leaves, once it has
+        ended."""
+        await retry_on(self._copy, (CannotStartError, StreamError, StoreError), self._tell)
+
+    async def _copy(self) -> None:
+        # as long as the version runs, the lock is its own
+        with process_lock(self.home, f"app-{self.label}"):
+            await run_all(*(one.catch_up() for one in self.copiers()))
+
+    def _tell(self, error: Exception) -> None:
+        log.info("rows of an earlier version wait", extra={"app": self.label, "reason": str(error)})
 
 
 def _kept(path: Path) -> dict[int, CopyPlace]:

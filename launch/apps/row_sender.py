@@ -58,10 +58,11 @@ class AppSink:
 
 @dataclass(slots=True)
 class RowSender:
-    """`kafka`: the session's. `label`: the version's, which is the key of its rows. `first`: where the session begins
-    in `apps`. `path`: of the outbox."""
+    """`kafka`: the session's. `app`: the app's name; `label`: the version's, which is the key of its rows. `first`:
+    where the session begins in `apps`. `path`: of the outbox."""
 
     kafka: str
+    app: str
     label: str
     first: Mapping[Position, int]
     path: Path
@@ -101,7 +102,9 @@ class RowSender:
         outbox = RowOutbox(self.path)
         try:
             first = {partition: offset for (_, partition), offset in self.first.items()}
-            logs = version_logs(outbox, topic, self.label, {one.name: one.stream for one in self.sinks}, first)
+            logs = version_logs(
+                outbox, topic, self.app, self.label, {one.name: one.stream for one in self.sinks}, first
+            )
             self._deliveries = tuple(
                 SinkDelivery(
                     one.name,
@@ -173,15 +176,17 @@ class RowSender:
             if name in present:
                 yield _added(present[name], OutgoingRow(row.id, row.time, row.values))
             else:
-                reason = f"rows of an earlier version are for {name}, which the app's text does not have any more"
-                self.warnings.tell("rows are not sent", reason, name, row=row.id)
+                self._tell_gone(name, "an earlier version has given rows", row=row.id)
 
     def _tell_left(self, outbox: RowOutbox) -> None:
         names = {one.name for one in self.sinks}
         for name, count in outbox.sinks().items():
             if name not in names:
-                reason = f"{count:,} rows wait for {name}, which the app's text does not have any more"
-                self.warnings.tell("rows are not sent", reason, name)
+                self._tell_gone(name, f"{count:,} rows wait")
+
+    def _tell_gone(self, name: str, what: str, **noted: object) -> None:
+        reason = f"{what} for {name}, which the app's text does not have any more"
+        self.warnings.tell("rows are not sent", reason, name, **noted)
 
     def _tell(self, error: Exception) -> None:
         self.warnings.tell("sinks wait", str(error))

@@ -19,8 +19,10 @@ FILE = "shared.place"
 
 @dataclass(frozen=True, slots=True)
 class SharedTarget:
-    """A `launch.apps.row_copier.CopyTarget`. `label`: of the app's version; `streams`: its GLOBAL ones, and tables."""
+    """A `launch.apps.row_copier.CopyTarget`. `app`, `label`: as for `SinkTarget`; `streams`: its GLOBAL ones, and
+    tables."""
 
+    app: str
     label: str
     streams: frozenset[str]
     session_id: str
@@ -30,7 +32,7 @@ class SharedTarget:
     topic: str = SHARED
 
     def chosen(self, record: Record) -> GivenRow | None:
-        return given_row(record, self.label, self.streams)
+        return given_row(record, self.app, self.label, self.streams)
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
         # a partition of an app gets what that partition of it wrote elsewhere
@@ -41,5 +43,7 @@ def row_sharer(session: Session, source: AppSource, first: Mapping[Position, int
     """Return the copier, None if the app shares nothing. `folder`: of the app; `first`: as for `RowCopier`."""
     if source.shared is None or source.region is None:
         return None
-    target = SharedTarget(source.label, source.shared.names, session.session_id, source.region, session.services.kafka)
-    return RowCopier(session.services.kafka, target, first, folder / FILE)
+    kafka = session.services.kafka
+    names = source.shared.names
+    target = SharedTarget(source.name, source.label, names, session.session_id, source.region, kafka)
+    return RowCopier(kafka, target, first, folder / FILE)

@@ -34,9 +34,7 @@ class SinkTarget:
         return self.sink.topic
 
     def chosen(self, record: Record) -> GivenRow | None:
-        row = given_row(record, self.label, (self.sink.stream,))
-        # names of apps that differ in marks alone may share a label
-        return row if row is not None and row.whole.get("app") == self.app else None
+        return given_row(record, self.app, self.label, (self.sink.stream,))
 
     def write(self, writer: TopicWriter, row: GivenRow, partition: int) -> None:
         headers = {"id": row.id, "time": str(row.time)}
@@ -47,21 +45,20 @@ class SinkTarget:
 def sink_forwarder(
     kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folder: Path
 ) -> RowCopier:
-    """Return the copier. `kafka`: the session's. `address`: of the sink's broker. `folder`: of the app; `first`: as for
-    `RowCopier`."""
-    target = SinkTarget(source.name, source.label, sink, address)
+    """Return the copier. `kafka`: the session's. `address`: of the sink's broker. `folder`: of the version whose rows
+    it copies, by the version's label; `first`: as for `RowCopier`."""
+    target = SinkTarget(source.name, folder.name, sink, address)
     return RowCopier(kafka, target, first, folder / place_file(sink))
 
 
 def former_forwarders(
-    kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folders: Path
+    kafka: str, source: AppSource, brokers: Mapping[str, str], first: Mapping[Position, int], folder: Path
 ) -> Iterator[RowCopier]:
-    """Return copiers of what earlier versions of the app gave to the same sink, and nobody has written yet. `folders`:
-    where those of versions are."""
-    for label in former_labels(source, folders):
-        path = folders / label / place_file(sink)
-        if path.exists():
-            yield RowCopier(kafka, SinkTarget(source.name, label, sink, address), first, path)
+    """Return copiers of what an earlier version of the app gave to sinks that it still has, and nobody has written yet.
+    `brokers`: address by servers. `folder`: of that version."""
+    for sink in source.outside.kafka_sinks:
+        if (folder / place_file(sink)).exists():
+            yield sink_forwarder(kafka, source, sink, brokers[sink.servers], first, folder)
 
 
 def former_labels(source: AppSource, folders: Path) -> list[str]:

@@ -11,9 +11,10 @@ from streams.records import Record
 
 @dataclass(slots=True)
 class VersionLog:
-    """Rows of one version. `name`: in the outbox, of topic and `label`, which is the key of its rows. `sinks`: name and
-    stream of each that it has, or had. `places`: by partition."""
+    """Rows of one version of an app. `name`: in the outbox, of topic and `label`, which is the key of its rows.
+    `sinks`: name and stream of each that it has, or had. `places`: by partition."""
 
+    app: str
     name: str
     label: str
     sinks: Mapping[str, str]
@@ -24,7 +25,7 @@ class VersionLog:
         place = self.places[record.partition]
         if record.offset < place.next:
             return None
-        row = given_row(record, self.label, self.sinks.values())
+        row = given_row(record, self.app, self.label, self.sinks.values())
         if row is None or not place.follows(row):
             self.places[record.partition] = CopyPlace(record.offset + 1, place.time, place.order)
             return None
@@ -70,7 +71,7 @@ class VersionLogs:
 
 
 def version_logs(
-    outbox: RowOutbox, topic: str, label: str, sinks: Mapping[str, str], first: Mapping[int, int]
+    outbox: RowOutbox, topic: str, app: str, label: str, sinks: Mapping[str, str], first: Mapping[int, int]
 ) -> VersionLogs:
     """Return the logs of an app. `topic`: the id of the topic `apps`. `label`: of the version that runs, which begins
     at `first` if it is new. Forgets logs of other topics."""
@@ -80,6 +81,7 @@ def version_logs(
             outbox.forget(name)
     own, *earlier = (
         VersionLog(
+            app,
             name,
             name.partition("/")[2],
             sinks if name == f"{topic}/{label}" else outbox.sinks_of(name),

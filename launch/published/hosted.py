@@ -91,7 +91,7 @@ class RunningApp:
             "rejected_rows": 0 if self.input.sent is None else self.input.sent.rejected,
             "reason": self._troubles,
             "uptime_seconds": seconds,
-            **({} if self.input.ends is None else self.input.ends.figures()),
+            **self.input.figures(),
         }
         return {**own, **self.rates.reported(now)}
 

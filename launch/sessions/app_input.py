@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from cep.apps.language.app_ends import kept_streams
 from cep.apps.language.errors import AppTextError
 from launch.apps.error_keeper import ERRORS_PLACE, ErrorKeeper
 from launch.apps.http_listeners import HttpListeners
-from launch.apps.row_copier import RowCopier
+from launch.apps.row_copier import FormerRows, RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sent_rows import SentRows
 from launch.apps.sink_forwarder import former_forwarders, former_labels, sink_forwarder
@@ -257,8 +258,8 @@ class LiveInput:
     """The reader of rows that others send."""
     ends: "OuterEnds | None" = None
     """Its sinks and sources at servers of others."""
-    former: tuple[RowCopier | ErrorKeeper, ...] = ()
-    """Copiers of what earlier versions gave, and nobody copied yet."""
+    former: tuple[FormerRows, ...] = ()
+    """Of earlier versions."""
 
     def parts(self) -> Iterator[Coroutine[object, object, None]]:
         """Return the tasks beside the app."""
@@ -276,6 +277,14 @@ class LiveInput:
             yield former.follow_to_end()
         if self.ends is not None:
             yield from self.ends.parts()
+
+    def figures(self) -> Mapping[str, Any]:
+        """Return what the app's status says of its ends."""
+        errors = 0 if self.errors is None else self.errors.dropped
+        if self.ends is None:
+            return {} if self.errors is None else {"errors_dropped": errors}
+        found = self.ends.figures()
+        return {**found, "errors_dropped": found["errors_dropped"] + errors}
 
     async def finish(self) -> None:
         """Finish the copies once the app has ended."""
@@ -302,13 +311,13 @@ async def live_input(
     """Return it with what a killed run left done. `begin`: where this version took over, by partition. `created_at`:
     when the stored app was. `listeners`: of this process. Raises AppTextError, CannotStartError, StreamError,
     StoreError, LookupError."""
-    keeper, recorder, sent = None, None, None
+    keeper, recorder, sent, apps = None, None, None, await first_offsets(session, APPS)
     if source.rows_topic is not None:
         warnings = CountedWarnings({"app": source.name})
         sent = SentRows(source.sent_streams, created_at, _market_time(session), warnings)
     brokers = await user_brokers(session, source)
     if source.outside.tables:
-        keeper = TableKeeper(session, source, await first_offsets(session, APPS))
+        keeper = TableKeeper(session, source, apps)
         # what a killed run left, before the tables are read
         await keeper.catch_up()
     merger = await input_merger(session, source, brokers, begin, sent)
@@ -320,54 +329,56 @@ async def live_input(
         from pricefeeds.input_recorder import InputRecorder
 
         recorder = InputRecorder(session, source.topic, first, source.label)
-    copiers = await _copiers(session, source, brokers)
-    errors = await _error_keeper(session, source)
-    ends = await _outer_ends(session, source, listeners or HttpListeners(), created_at)
-    former = tuple(await _former(session, source, brokers))
+    errors = ErrorKeeper(session, source, apps, apps_folder(session) / source.label) if _keeps_errors(source) else None
+    copiers = tuple(_copiers(session, source, brokers, apps))
+    ends = _outer_ends(session, source, apps, listeners or HttpListeners(), created_at)
+    former = tuple(_former(session, source, brokers, apps))
     return LiveInput(source, first, merger, recorder, keeper, errors, copiers, sent, ends, former)
 
 
-async def _former(session: Session, source: AppSource, brokers: Mapping[str, str]) -> list[RowCopier | ErrorKeeper]:
-    """Return what copies the rest of earlier versions: what they gave before they were killed, or while a broker was
-    away."""
-    first, folders, kafka = await first_offsets(session, APPS), apps_folder(session), session.services.kafka
-    found: list[RowCopier | ErrorKeeper] = []
-    for sink in source.outside.kafka_sinks:
-        found += former_forwarders(kafka, source, sink, brokers[sink.servers], first, folders)
-    if kept_streams(source.app):
-        known = (folders / label for label in former_labels(source, folders))
-        found += [ErrorKeeper(session, source, first, one) for one in known if (one / ERRORS_PLACE).exists()]
-    return found
+def _keeps_errors(source: AppSource) -> bool:
+    return bool(kept_streams(source.app))
 
 
-async def _error_keeper(session: Session, source: AppSource) -> ErrorKeeper | None:
-    if not kept_streams(source.app):
-        return None
-    return ErrorKeeper(session, source, await first_offsets(session, APPS), apps_folder(session) / source.label)
+def _former(
+    session: Session, source: AppSource, brokers: Mapping[str, str], first: Mapping[Position, int]
+) -> Iterator[FormerRows]:
+    for label in former_labels(source, apps_folder(session)):
+        yield FormerRows(session.home, label, partial(_former_copiers, session, source, brokers, first, label))
 
 
-async def _outer_ends(
-    session: Session, source: AppSource, listeners: HttpListeners, created_at: int
+def _former_copiers(
+    session: Session, source: AppSource, brokers: Mapping[str, str], first: Mapping[Position, int], label: str
+) -> Iterator[RowCopier | ErrorKeeper]:
+    """Return what copies the rest of what an earlier version gave to sinks that the app still has, and to the error
+    store."""
+    folder = apps_folder(session) / label
+    yield from former_forwarders(session.services.kafka, source, brokers, first, folder)
+    if _keeps_errors(source) and (folder / ERRORS_PLACE).exists():
+        yield ErrorKeeper(session, source, first, folder)
+
+
+def _outer_ends(
+    session: Session, source: AppSource, first: Mapping[Position, int], listeners: HttpListeners, created_at: int
 ) -> "OuterEnds | None":
     if not source.outside.sent and not source.outside.received:
         return None
     # clients of many protocols, and few apps have any
     from launch.apps.outer_ends import outer_ends
 
-    return outer_ends(session, source, await first_offsets(session, APPS), listeners, created_at)
+    return outer_ends(session, source, first, listeners, created_at)
 
 
-async def _copiers(session: Session, source: AppSource, brokers: Mapping[str, str]) -> tuple[RowCopier, ...]:
+def _copiers(
+    session: Session, source: AppSource, brokers: Mapping[str, str], first: Mapping[Position, int]
+) -> Iterator[RowCopier]:
     """Return the writers to topics of the user's own, and to other regions."""
-    if not source.outside.kafka_sinks and source.shared is None:
-        return ()
-    first, folder = await first_offsets(session, APPS), apps_folder(session) / source.label
-    sinks = [
-        sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
-        for sink in source.outside.kafka_sinks
-    ]
+    folder = apps_folder(session) / source.label
+    for sink in source.outside.kafka_sinks:
+        yield sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
     sharer = row_sharer(session, source, first, folder)
-    return (*sinks, *(() if sharer is None else (sharer,)))
+    if sharer is not None:
+        yield sharer
 
 
 async def through_outages(what: str, work: Callable[[], Coroutine[object, object, None]]) -> None:

@@ -198,7 +198,7 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
             host.start()
         for line in run.described():
             echo(line)
-        await _until_over(run, lambda: asked_to_end.is_set() or run.is_over or any(one.done() for one in work))
+        await _until_over(run, lambda: asked_to_end.is_set() or run.is_over or any(map(_has_failed, work)))
         for host in run.hosts:
             await asyncio.to_thread(host.stop)
         await _end(work)
@@ -210,6 +210,11 @@ async def _run(run: _Run, rows: AppRows, echo: Echo) -> None:
         for done in work:
             if not done.cancelled():
                 done.result()
+
+
+def _has_failed(part: asyncio.Future[None]) -> bool:
+    """Return whether a part beside the apps cannot go on. What copies the rest of earlier versions is done one day."""
+    return part.done() and not part.cancelled() and part.exception() is not None
 
 
 async def _end(work: Collection[asyncio.Future[None]]) -> None:

@@ -2,9 +2,9 @@
 Only Spark is missing: the app runs here, on the log."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -16,23 +16,24 @@ from confluent_kafka.admin import AdminClient
 
 from cep.apps.functions.operator_terms import BrokerTerms, OperatorTerms
 from cep.apps.hosts.app_messages import AppRow, app_message
-from cep.apps.hosts.hosted_app import HostedApp, app_source
+from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow
 from cep.apps.hosts.kafka_addresses import SESSION
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.apps.language.errors import AppTextError
-from launch.apps.row_copier import CopyPlace, GivenRow, RowCopier, given_row
+from launch.apps.row_copier import CopyPlace, FormerRows, GivenRow, RowCopier, given_row
 from launch.apps.sink_forwarder import former_forwarders, place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
+from launch.setup.data_dir import process_lock
 from runtime.clock import SystemClock, wall_now
 from runtime.logins import Login
 from session.session import Session
 from streams.errors import StreamUnavailableError
 from streams.latest_rows import LatestRows
 from streams.message_format import row_of
-from streams.records import Record
+from streams.records import Position, Record
 from streams.topic_admin import client_settings, ensure_app_topic, ensure_topics
 from streams.topic_reader import TopicReader
 from streams.topic_writer import TopicWriter
@@ -223,18 +224,20 @@ def record_with(**changes: object) -> Record:
     return Record(APPS, 0, 3, SOURCE.label, orjson.dumps(row | changes), 0)
 
 
-def test_rows_of_the_sink_are_known_by_label_and_stream() -> None:
+def test_rows_of_the_sink_are_known_by_app_label_and_stream() -> None:
     whole = row_of(record_with().value)
     row = GivenRow(f"{SOURCE.label}:0:7:1", SINK.stream, 5, (7, 1), {"symbol": "BTC"}, whole)
-    assert given_row(record_with(), SOURCE.label, (SINK.stream,)) == row
+    assert given_row(record_with(), "totals", SOURCE.label, (SINK.stream,)) == row
     others = (
         record_with(stream="Other"),
         record_with(id="7"),
         record_with(values=3),
         replace(record_with(), value=b"{"),
+        # a name that differs in marks alone
+        record_with(app="Totals"),
     )
-    assert [given_row(one, SOURCE.label, (SINK.stream,)) for one in others] == [None] * 4
-    assert given_row(record_with(), "another", (SINK.stream,)) is None
+    assert [given_row(one, "totals", SOURCE.label, (SINK.stream,)) for one in others] == [None] * 5
+    assert given_row(record_with(), "totals", "another", (SINK.stream,)) is None
 
 
 @pytest.mark.parametrize(
@@ -325,27 +328,73 @@ def test_a_sinks_file_is_in_its_apps_folder_alone(tmp_path: Path, stream: str) -
     assert len({place_file(one) for one in others}) == len(others)
 
 
-async def test_what_a_killed_version_gave_is_written_by_the_next_one(session: Session, tmp_path: Path) -> None:
+@dataclass(frozen=True)
+class TwoVersions:
+    """Versions of an app whose sink writes to `topic`."""
+
+    topic: str
+    old: AppSource
+    new: AppSource
+
+    def former(self, session: Session, first: Mapping[Position, int]) -> FormerRows:
+        """Return what the new one copies of what the old one gave."""
+        kafka, folder = session.services.kafka, session.home / self.old.label
+        return FormerRows(
+            session.home, self.old.label, lambda: former_forwarders(kafka, self.new, {SERVERS: kafka}, first, folder)
+        )
+
+    async def begun(self, session: Session, folder: Path | None = None) -> tuple[RowCopier, Mapping[Position, int]]:
+        """Return the forwarder of the old version, which has begun in this folder, and where the session does."""
+        kafka = session.services.kafka
+        await ensure_app_topic(kafka, self.topic, 1)
+        first = await first_offsets(session, APPS)
+        (sink,) = self.old.outside.kafka_sinks
+        own = sink_forwarder(kafka, self.old, sink, kafka, first, (folder or session.home) / self.old.label)
+        await own.catch_up()
+        return own, first
+
+
+def two_versions(name: str) -> TwoVersions:
     # a name and a topic of its own: other tests write to the same Kafka at the same time
-    text, kafka = TEXT.replace("app-totals", "app-former"), session.services.kafka
-    terms = OperatorTerms(brokers=(replace(BROKER, writes=("app-former",)),))
-    old, new = (app_source(one, "former", (), terms) for one in (text, text.replace("sum(n)", "max(n)")))
-    await ensure_app_topic(kafka, "app-former", 1)
-    first, folders = await first_offsets(session, APPS), tmp_path / "apps"
-    (sink,) = old.outside.kafka_sinks
-    # begins, and is killed
-    await sink_forwarder(kafka, old, sink, kafka, first, folders / old.label).catch_up()
-    writer = TopicWriter(kafka)
-    for label, app, n in ((old.label, "former", 1), (new.label, "former", 2), (old.label, "Former", 3)):
-        row = AppRow(f"{label}:0:{n}:0", app, "Totals", 1_000 + n, {"symbol": "BTC", "n": n, "total": n})
-        writer.write(APPS, app_message(row), label, 0)
+    text, topic = TEXT.replace("app-totals", f"app-{name}"), f"app-{name}"
+    terms = OperatorTerms(brokers=(replace(BROKER, writes=(topic,)),))
+    return TwoVersions(topic, *(app_source(one, name, (), terms) for one in (text, text.replace("sum(n)", "max(n)"))))
+
+
+async def give(session: Session, *rows: tuple[AppSource, str, int]) -> None:
+    """Write rows of apps: version, name and number of each."""
+    writer = TopicWriter(session.services.kafka)
+    for source, app, n in rows:
+        row = AppRow(f"{source.label}:0:{n}:0", app, "Totals", 1_000 + n, {"symbol": "BTC", "n": n, "total": n})
+        writer.write(APPS, app_message(row), source.label, 0)
     await writer.close(TIMEOUT_SECONDS)
+
+
+async def test_what_a_killed_version_gave_is_written_by_the_next_one(session: Session) -> None:
+    versions = two_versions("former")
+    # begins, and is killed
+    _, first = await versions.begun(session)
+    await give(session, (versions.old, "former", 1), (versions.new, "former", 2), (versions.old, "Former", 3))
     for _ in range(2):
-        (former,) = former_forwarders(kafka, new, sink, kafka, first, folders)
-        await former.follow_to_end()
-    assert [name for name, _, _ in read_all(kafka, "app-former")] == [f"{old.label}:0:1:0"]
-    # it wrote to another topic
-    assert [*former_forwarders(kafka, new, replace(sink, topic="app-other"), kafka, first, folders)] == []
+        await versions.former(session, first).follow_to_end()
+    assert [name for name, _, _ in read_all(session.services.kafka, versions.topic)] == [f"{versions.old.label}:0:1:0"]
+    # SOURCE writes to another topic
+    assert [*former_forwarders("unused", SOURCE, {SERVERS: "unused"}, first, session.home / versions.old.label)] == []
+
+
+async def test_what_a_version_gives_that_still_runs_is_written_by_itself_alone(session: Session) -> None:
+    versions = two_versions("beside")
+    own, first = await versions.begun(session)
+    with process_lock(session.home, f"app-{versions.old.label}"):
+        copied = asyncio.ensure_future(versions.former(session, first).follow_to_end())
+        await give(session, (versions.old, "beside", 1))
+        await own.catch_up()
+        # given before it is killed
+        await give(session, (versions.old, "beside", 2))
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        await copied
+    found = [name for name, _, _ in read_all(session.services.kafka, versions.topic)]
+    assert found == [f"{versions.old.label}:0:{n}:0" for n in (1, 2)]
 
 
 def test_a_login_is_read_from_a_file_of_the_owners_alone(tmp_path: Path) -> None:

@@ -14,14 +14,20 @@ FIRST = {0: 10, 1: 4}
 SINKS = {"Out (http to a)": "Out"}
 
 
-def record(offset: int, label: str = "app-1", stream: str = "Out", partition: int = 0) -> Record:
-    row = {"id": f"{label}:{partition}:{offset}:0", "stream": stream, "time": offset, "values": {"n": offset}}
+def record(offset: int, label: str = "app-1", stream: str = "Out", partition: int = 0, app: str = "app") -> Record:
+    row = {
+        "app": app,
+        "id": f"{label}:{partition}:{offset}:0",
+        "stream": stream,
+        "time": offset,
+        "values": {"n": offset},
+    }
     return Record("apps", partition, offset, label, orjson.dumps(row), offset)
 
 
 def numbers(outbox: RowOutbox, label: str, *records: Record, topic: str = "T", saves: bool = True) -> list[int]:
     """Return the rows that the version takes; it is killed before it has noted them unless it `saves`."""
-    logs = version_logs(outbox, topic, label, SINKS, FIRST)
+    logs = version_logs(outbox, topic, "app", label, SINKS, FIRST)
     begin = logs.begin()
     rows = [logs.take(one) for one in records if one.offset >= begin[one.partition]]
     if saves:
@@ -39,6 +45,8 @@ def test_a_version_takes_what_the_one_before_gave_and_nobody_took(tmp_path: Path
     assert numbers(outbox, "app-2", *rows, *of_second) == []
     # the first one again
     assert numbers(outbox, "app-1", *rows, *of_second, record(15), record(16, "app-2")) == [15, 16]
+    # of an app whose name differs in marks alone
+    assert numbers(outbox, "app-1", record(17, app="App"), record(18)) == [18]
     outbox.close()
 
 
@@ -61,7 +69,7 @@ def test_rows_of_a_topic_that_was_deleted_are_nobodys(tmp_path: Path) -> None:
 def test_a_sink_gets_rows_of_versions_that_had_it(tmp_path: Path) -> None:
     outbox = RowOutbox(tmp_path / "outbox.db")
     outbox.begin("T/app-0", {"Out (http to b)": "Out"}, {0: (10, -1, -1, -1), 1: (4, -1, -1, -1)})
-    logs = version_logs(outbox, "T", "app-1", SINKS, FIRST)
+    logs = version_logs(outbox, "T", "app", "app-1", SINKS, FIRST)
     found = logs.take(record(10, "app-0"))
     # its sink is the earlier version's, by which it is told that nobody sends it
     assert found is not None
@@ -85,7 +93,7 @@ def test_every_row_of_a_version_that_began_is_taken_once_whatever_is_killed(
             offset = FIRST[partition] + sum(one.partition == partition for one in topic)
             topic.append(record(offset, of, partition=partition))
         del waiting[:count]
-        logs = version_logs(outbox, "T", label, SINKS, FIRST)
+        logs = version_logs(outbox, "T", "app", label, SINKS, FIRST)
         begin = logs.begin()
         found = [logs.take(one) for one in topic if one.offset >= begin[one.partition]]
         if saves:

@@ -1,22 +1,30 @@
 """Rows that fail and are kept: as rows of the stream of errors, with the id that each had first, and given again."""
 
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from cep.apps.hosts.app_messages import ReplayedRow, app_message
+from cep.apps.hosts.app_messages import AppRow, ReplayedRow, app_message
 from cep.apps.hosts.app_outside import app_outside
 from cep.apps.hosts.counted_warnings import CountedWarnings
 from cep.apps.hosts.hosted_app import HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, input_message
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.stream_names import output_streams
-from launch.apps.error_keeper import failed_rows
+from launch.apps.error_keeper import ErrorKeeper, failed_rows
+from launch.apps.failed_ends import FailedEnds
+from launch.apps.outer_ends import OuterEnds
 from launch.apps.row_copier import given_row
 from launch.apps.sent_rows import SentRows, sent_message
+from launch.sessions.app_input import LiveInput
+from runtime.clock import SystemClock
+from store.memory.failed_rows import MemoryFailedRows
 from streams.message_format import row_of
 from streams.records import Record
 from streams.topics import APPS
+from tests.cep.logs import session as session_of
 
 TEXT = """@App:name('kept') @OnError(action = 'store') define stream Raw (text string);
 from Raw select convert(str:unhex(text), 'string') as text insert into Texts;
@@ -55,7 +63,7 @@ def test_the_message_of_a_row_that_is_given_again_says_which_it_was() -> None:
     message = app_message(ReplayedRow("kept-1:0:9:0", "kept", "!Raw", 5, {"text": "a", "_error": "no"}, FIRST))
     assert json.loads(message)["replays"] == FIRST
     record = Record(APPS, 0, 3, SOURCE.label, message, 1)
-    row = given_row(record, SOURCE.label, ("!Raw",))
+    row = given_row(record, SOURCE.name, SOURCE.label, ("!Raw",))
     assert row is not None
     assert (row.id, row.order) == (FIRST, (9, 0))
     (kept,) = failed_rows([record, Record(APPS, 0, 4, "other", message, 1)], SOURCE, ("!Raw",))
@@ -67,6 +75,20 @@ def test_the_message_of_a_row_that_is_given_again_says_which_it_was() -> None:
         "no",
         "row",
     )
+
+
+async def test_rows_that_the_error_store_drops_are_counted_whoever_gave_the_newer_ones(tmp_path: Path) -> None:
+    session, source = session_of(tmp_path), app_source(TEXT, "kept")
+    keeper = ErrorKeeper(session, source, {(APPS, 0): 0}, tmp_path / source.label)
+    (tmp_path / source.label).mkdir()
+    rows = [AppRow(f"kept-1:0:{n}:0", "kept", "!Raw", n, {"text": "x", "_error": "no"}) for n in range(3)]
+    records = [Record(APPS, 0, n, source.label, app_message(row), 1) for n, row in enumerate(rows)]
+    await keeper._keep(MemoryFailedRows(SystemClock(), most=1), records)
+    alone = LiveInput(source, {}, None, None, None, keeper)
+    assert alone.figures() == {"errors_dropped": 2}
+    beside = replace(alone, ends=OuterEnds(failed=FailedEnds(session, source, dropped=5)))
+    assert beside.figures() == {"sinks": [], "sources": [], "errors_dropped": 7}
+    assert LiveInput(source, {}, None, None, None).figures() == {}
 
 
 def test_a_sink_that_keeps_what_it_gives_up_has_a_stream_of_errors() -> None:
