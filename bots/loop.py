@@ -40,6 +40,7 @@ from market.prices.spread_statistics import SpreadWindow
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, TradeOfLegs
 from market.trade.cycle_trades import CycleTrade
+from market.trade.cycle_unwinding import unposted_orders
 from market.trade.cycle_unwinding import waits_for_market as cycle_waits_for_market
 from market.trade.grants import Grant, grants_in
 from market.trade.leases import Actor
@@ -350,12 +351,11 @@ class BotLoop:
         exchange could be."""
         is_changed, can_send = settings.version != self._resumed_version, self.cache.can_send()
         for trade in resumable:
-            unposted = [leg.exchange for leg in trade.legs if leg.is_unposted]
-            is_sendable_here = can_send and self.exchange in unposted
+            is_unposted_here = any(order.leg.exchange == self.exchange for order in unposted_orders(trade))
             if trade.reason == CLOSED:
                 is_due = not cycle_waits_for_market(trade, settings)
             else:
-                is_due = is_changed if trade.reason == HALTED else is_sendable_here
+                is_due = is_changed if trade.reason == HALTED else can_send and is_unposted_here
             if is_due:
                 await self._resume_cycle(trade.trade_id)
 

@@ -56,6 +56,12 @@ def over_as(trade: CycleTrade, state: ArbitrageState, reason: str | None, now: i
     return replace(trade, state=state, reason=reason, times={**trade.times, "ended": now}, profit=cycle_profit(trade))
 
 
+def unposted_orders(trade: CycleTrade) -> list[CycleOrder]:
+    """Return the orders of the last step that never left for certain; not those that lacked their balance."""
+    last = [order for order in trade.orders if order.step == trade.orders[-1].step]
+    return [order for order in last if order.leg.is_unposted and order.leg.reason != LACKING]
+
+
 def waits_for_market(trade: CycleTrade, settings: Settings) -> bool:
     """Whether a leg has more than the others whose market takes no orders."""
     return any(
@@ -83,12 +89,11 @@ def _end_of(trade: CycleTrade, settings: Settings) -> tuple[ArbitrageState, str 
 
 
 def _is_unposted(trade: CycleTrade, settings: Settings) -> bool:
-    """Whether an order of the last step never left for certain, and may still be posted."""
-    last = [order for order in trade.orders if order.step == trade.orders[-1].step]
-    unposted = [order.name for order in last if order.leg.is_unposted and order.leg.reason != LACKING]
+    """Whether an order of the last step may still be posted."""
+    unposted = unposted_orders(trade)
     # this try is not in the history yet
-    tries = 1 + max((_times(trade, f"{name} not_sent") for name in unposted), default=0)
-    return bool(unposted) and last[0].step in _steps_of(trade, settings) and tries < MAX_TRIES
+    tries = 1 + max((_times(trade, f"{order.name} not_sent") for order in unposted), default=0)
+    return bool(unposted) and unposted[0].step in _steps_of(trade, settings) and tries < MAX_TRIES
 
 
 def _times(trade: CycleTrade, what: str) -> int:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Literal
@@ -15,13 +16,17 @@ from bots.decide.failover import POLL_SECONDS
 from market.decide.settings import CloseOrder
 from market.money import ZERO
 from market.trade.arbitrages import FINAL_STATES, Arbitrage, LegRole, LegState
-from market.trade.leases import LEASE_SECONDS, NO_BOT, decision_right
+from market.trade.leases import LEASE_SECONDS, NO_BOT, UNFENCED, decision_right
+from market.trade.order_results import result_of
 from market.trade.unwinding import NOT_POSTED
 from runtime.clock import ReplayClock
 from tests.bots.exchange_floor import LONG_SECONDS, WAIT_SECONDS, Book, Floor, Mishaps, until
 from tests.bots.hurried_loop import START, LoopClock
 from tests.bots.ledger import balances_by_fills
+from tests.market.cycle_samples import case_of, report_on, side_of
+from tests.market.cycle_samples import settings_of as cycle_settings_of
 from tests.market.samples import EUR_MARKET, settings_of
+from tests.market.test_cycle_reopening import UNPOSTED
 
 EASY = settings_of(max_notional=2_000, cool_down_ms=0, max_open_arbitrages=20, max_quote_age_ms=86_400_000)
 
@@ -202,6 +207,39 @@ async def test_an_unwinding_order_without_room_waits_and_is_sent_once_there_is_s
     assert [leg.role for leg in arbitrage.legs if leg.reason is None] == ["buy", "sell", "flatten"]
     await floor.close()
     await assert_books_balance(floor)
+
+
+@pytest.mark.parametrize(("exchange", "is_resumed"), [("alpha", True), ("beta", False)])
+async def test_a_cycle_goes_on_where_its_unwinding_order_could_be_sent(
+    tmp_path: Path, exchange: str, is_resumed: bool
+) -> None:
+    """Beta did not post its leg, which is over: what is left to do is to sell the BTC back on alpha."""
+    sides = [
+        side_of("buy", "BTC/USD", "40000", "0.5"),
+        side_of("buy", "ETH/BTC", "0.05", "20", "beta"),
+        side_of("sell", "ETH/USD", "2020", "6"),
+    ]
+    case = case_of(sides, cycle_settings_of(single_leg_policy="reverse"))
+    floor = Floor(tmp_path, case.rows.settings)
+    store = floor.store
+    await store.settings.create(case.rows.settings)
+    for name in ("alpha", "beta"):
+        await store.balances.replace(name, dict.fromkeys(("USD", "BTC", "ETH"), Decimal(1_000_000)), "now", UNFENCED)
+    trade, _ = await store.reserve_cycle(case.request, UNFENCED)
+    for role in ("leg1", "leg2", "leg3", "reverse1"):
+        order = None if trade is None else trade.order(role)
+        assert order is not None
+        report = report_on(order, order.amount) if role == "leg1" else UNPOSTED
+        await store.report_order(result_of("found", order.leg, report), UNFENCED)
+        trade = await store.book_cycle("found", UNFENCED)
+    assert trade is not None
+    assert (trade.state, trade.reason) == ("residual", NOT_POSTED)
+    await floor.start(exchange)
+    await asyncio.sleep(1)
+    await floor.kill(exchange)
+    trade = await store.cycle_trade("found")
+    assert trade is not None
+    assert any(step.reason == "resumed" for step in trade.history) == is_resumed
 
 
 async def test_many_opportunities_at_once_are_traded_one_after_the_other(floor: Floor) -> None:
