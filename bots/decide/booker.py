@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from bots.decide.write_turns import WriteTurns
 from bots.retry import run_forever
 from market.trade.arbitrages import CYCLE_ROLES, OPEN_STATES, Arbitrage, Leg, TradeOfLegs
-from market.trade.cycle_trades import CycleTrade
+from market.trade.cycle_trades import CycleOrder, CycleTrade
 from market.trade.leases import Actor
 from market.trade.leg_lifecycle import Advance
 from market.trade.lifecycle import IllegalStepError
@@ -47,7 +47,8 @@ class DueCycle:
 
 
 def due_cycles(trades: Iterable[CycleTrade], markets: Markets, now: int) -> list[DueCycle]:
-    """Return those with an order that waits, or whose orders all ended; `now` is the store's, microseconds."""
+    """Return those with an order that waits for nothing but its exchange, or whose orders all ended; `now` is the
+    store's, microseconds."""
     due: list[DueCycle] = []
     for trade in trades:
         granted = [leg for leg in trade.legs if leg.state == "granted" and (leg.exchange, leg.symbol) not in markets]
@@ -58,7 +59,14 @@ def due_cycles(trades: Iterable[CycleTrade], markets: Markets, now: int) -> list
 
 
 def _is_due(trade: CycleTrade) -> bool:
-    return any(leg.state == "reserved" for leg in trade.legs) or all(leg.is_final for leg in trade.legs)
+    waiting = (order for order in trade.orders if order.state == "waiting")
+    return any(_has_proceeds(trade, order) for order in waiting) or all(leg.is_final for leg in trade.legs)
+
+
+def _has_proceeds(trade: CycleTrade, waiting: CycleOrder) -> bool:
+    """Whether what the leg before brings is booked; an unwinding order waits for none."""
+    before = trade.leg(f"leg{waiting.number}") if waiting.step == "leg" else None
+    return before is None or before.is_final
 
 
 def due_steps(arbitrages: Iterable[Arbitrage], markets: Markets, now: int) -> list[DueStep]:
@@ -109,7 +117,7 @@ class Booker:
     open_trade: Callable[[str], TradeOfLegs | None]
     """An open trade of a pair or a cycle, as this process knows it."""
     handle: Callable[[Arbitrage | CycleTrade], None]
-    """Called with each trade that was booked."""
+    """Called with each trade in which a booking changed something."""
     round_seconds: float
     turns: WriteTurns
     """Shared with `bots.decide.reserver`."""
@@ -247,7 +255,8 @@ class Booker:
                 arbitrage.reason,
                 extra={"opportunity_id": arbitrage_id},
             )
-        self.handle(arbitrage)
+        if arbitrage != self.open_trade(arbitrage_id):
+            self.handle(arbitrage)
 
     async def _booked(self, trade_id: str, is_cycle: bool, by: Actor) -> Arbitrage | CycleTrade:
         if is_cycle:

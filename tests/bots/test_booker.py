@@ -7,9 +7,10 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.booker import Booker, due_steps
+from bots.decide.booker import Booker, DueCycle, due_cycles, due_steps
 from bots.decide.write_turns import WriteTurns
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
+from market.trade.cycle_lifecycle import cycle_booked
 from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import LEASE_SECONDS, Actor, decision_right
 from market.trade.leg_lifecycle import WAIT_WITHIN, Advance
@@ -18,7 +19,10 @@ from market.trade.unwinding import Markets, advancing, markets_by_symbol
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
 from tests.bots.hurried_loop import LoopClock
+from tests.market.cycle_samples import triangle
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
+from tests.market.test_cycle_lifecycle import begun, names_of, trade_of
+from tests.market.test_cycle_lifecycle import filled as cycle_filled
 from tests.store.reservation_requests import filled, leg_of, open_books, opportunity, ready_bot, reserved
 
 ID = "opportunity-1"
@@ -210,8 +214,11 @@ async def single_leg(bench: Bench) -> None:
 
 async def test_a_waiting_leg_is_granted_once_its_exchange_has_a_bot(bench: Bench) -> None:
     await single_leg(bench)
+    bench.known[ID] = await bench.arbitrage()
+    bench.handled.clear()
     await bench.rounds(2)
-    assert leg_of(await bench.arbitrage(), "complete").state == "reserved"
+    assert await bench.arbitrage() == bench.known[ID]
+    assert bench.handled == [], "nothing has changed"
     beta = await ready_bot(bench.store, "beta")
     await bench.rounds()
     added = leg_of(await bench.arbitrage(), "complete")
@@ -263,6 +270,30 @@ def test_what_is_due(own: Leg, expected: list[str]) -> None:
 def test_a_leg_of_a_market_that_is_gone_is_abandoned_once_late(state: LegState, expected: str) -> None:
     gone = markets_by_symbol((EUR_MARKET,))
     assert due(leg(state), now=NOW + 1, markets=gone) == [expected]
+
+
+def test_a_waiting_leg_of_a_cycle_is_due_once_its_proceeds_are_booked() -> None:
+    """Before, to book changes nothing, however late it is."""
+    case = triangle({("alpha", "USD"): Decimal(100_000)})
+    rows = begun(case)
+    markets = markets_by_symbol(tuple(leg.market for leg in case.request.cycle.legs))
+    late = rows.now + 2 * WAIT_WITHIN
+    assert names_of(rows, "waiting") == ["leg2", "leg3"]
+    assert cycle_booked(replace(rows, now=late)).trade is rows.trade
+    assert due_cycles([trade_of(rows)], markets, late) == []
+    nobody = cycle_filled(replace(rows, leases={}), "leg1")
+    assert names_of(nobody, "waiting") == ["leg2", "leg3"]
+    assert due_cycles([trade_of(nobody)], markets, rows.now) == [DueCycle(trade_of(nobody))]
+
+
+def test_an_unwinding_order_of_a_cycle_that_waits_for_its_exchange_is_due() -> None:
+    case = triangle(single_leg_policy="reverse")
+    markets = markets_by_symbol(tuple(leg.market for leg in case.request.cycle.legs))
+    rows = cycle_filled(replace(cycle_filled(begun(case), "leg1"), leases={}), "leg2", "0")
+    assert due_cycles([trade_of(rows)], markets, rows.now) == []
+    rows = cycle_filled(rows, "leg3", "0")
+    assert names_of(rows, "waiting") == ["reverse1"]
+    assert due_cycles([trade_of(rows)], markets, rows.now) == [DueCycle(trade_of(rows))]
 
 
 async def test_an_abandoned_leg_ends_with_its_arbitrage() -> None:
