@@ -71,6 +71,11 @@ class CycleDetection:
         if self._unrepeated is not None:
             self._unrepeated.last.update({tuple(key): one for *key, one in state["last"]})
 
+    @property
+    def settings(self) -> str | None:
+        """Return the settings row in force, as `apply_opening` takes it."""
+        return None if self._settings is None else orjson.dumps(self._settings).decode()
+
     def apply_opening(self, settings: str | None) -> None:
         """Let a settings row hold that stands before the first row taken, as JSON; None: there is none."""
         if settings is not None:

@@ -83,7 +83,7 @@ class CycleFollower:
         self._saved_at = steady_now()
         self.next = task.first
         """Offset of the next row."""
-        self._detection = self._begun()
+        self._detection = self._begun(task.settings)
         self._resume()
 
     @property
@@ -97,7 +97,7 @@ class CycleFollower:
             return []
         if record.offset > self.next:
             log.warning("rows are gone from the log: cycles are found without them", extra={"until": record.offset})
-            self._detection = self._begun()
+            self._detection = self._begun(self._detection.settings)
         self.next = record.offset + 1
         try:
             return self._detection.take(record.offset, row_of(record.value))
@@ -114,9 +114,9 @@ class CycleFollower:
         self._states.save(PARTITION, state)
         self._saved_at = steady_now()
 
-    def _begun(self) -> CycleDetection:
+    def _begun(self, settings: str | None) -> CycleDetection:
         detection = CycleDetection(self._task.cycles, self._task.region)
-        detection.apply_opening(self._task.settings)
+        detection.apply_opening(settings)
         return detection
 
     def _resume(self) -> None:

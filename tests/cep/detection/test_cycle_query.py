@@ -2,6 +2,7 @@
 read, end nothing."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import orjson
@@ -87,6 +88,15 @@ def test_rows_that_are_gone_take_the_quotes_before_them_along(tmp_path: Path, ca
     ids(other, records[:40])
     assert ids(follower, records[60:]) == ids(other, records[60:])
     assert caplog.messages.count("rows are gone from the log: cycles are found without them") == 2
+
+
+def test_rows_that_are_gone_leave_the_newest_settings_in_force(tmp_path: Path) -> None:
+    records = log()
+    closed = settings_row(SETTINGS.model_copy(update={"emit_net_bps": 9_000.0}), BEGIN, ("BTC", "ETH"))
+    follower = CycleFollower(task(tmp_path))
+    assert ids(follower, records[:50])
+    assert ids(follower, [replace(records[50], value=closed)]) == []
+    assert ids(follower, records[60:]) == []
 
 
 def test_its_newest_state_says_how_far_it_has_come(tmp_path: Path) -> None:
