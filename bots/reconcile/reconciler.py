@@ -142,7 +142,7 @@ class Reconciliation:
             exchange=exchange,
             legs=_legs(arbitrages, exchange),
             rows=rows if rows == before else None,
-            resumable=await self._halted_arbitrages(),
+            resumable=await self._halted(),
             has_client_ids=self.has_client_ids,
             unconfirmed=_unconfirmed(arbitrages, exchange),
             rules=self.rules,
@@ -201,13 +201,17 @@ class Reconciliation:
                 taken |= set() if report is None else {report.exchange_order_id}
         return tuple(searches)
 
-    async def _halted_arbitrages(self) -> tuple[str, ...]:
+    async def _halted(self) -> tuple[Resumption, ...]:
         if not permits_orders(self.settings().trading_state):
             return ()
-        halted = await self.store.resumable_arbitrages()
+        pairs, cycles = await self.store.resumable_arbitrages(), await self.store.resumable_cycles()
         # orders not posted are resumed by the bot loop, once the rate limits allow it
-        mine = (one for one in halted if one.reason == HALTED and has_leg_at([one], self.account.exchange))
-        return tuple(one.arbitrage_id for one in mine)
+        return tuple(
+            Resumption(one.arbitrage_id, is_cycle)
+            for halted, is_cycle in ((pairs, False), (cycles, True))
+            for one in halted
+            if one.reason == HALTED and has_leg_at([one], self.account.exchange)
+        )
 
     async def _handle(self, difference: Difference, found_at: int, in_doubt: str) -> bool:
         """Correct it, then store it: one stored first would look corrected after a crash. False if it no longer
@@ -237,6 +241,8 @@ class Reconciliation:
             self.on_report()
         elif isinstance(remedy, RowCorrection):
             return await self.store.differences.correct(remedy, by)
+        elif isinstance(remedy, Resumption) and remedy.is_cycle:
+            return await self.store.resume_cycle(remedy.arbitrage_id, by)
         elif isinstance(remedy, Resumption):
             return await self.store.resume(remedy.arbitrage_id, self.advance, by)
         return True

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.differences import Resumption
 from market.instruments.orders import AccountFill, Fill, OpenOrder, OrderReport
 from market.money import text_of
 from market.trade.arbitrages import Leg
@@ -54,8 +55,8 @@ class BookState:
     """All that may have been sent in the time that `ExchangeState.fills` cover, and some time before."""
     rows: tuple[BalanceRow, ...] | None = None
     """None if anything was open at the exchange, or moved, while it was asked: then there is nothing to compare."""
-    resumable: tuple[str, ...] = ()
-    """Arbitrages stopped by a halt, while trading is running again."""
+    resumable: tuple[Resumption, ...] = ()
+    """Of what a halt stopped, while trading is running again."""
     unconfirmed: tuple[BookedLeg, ...] = ()
     """Legs of residual arbitrages whose orders the exchange does not know although its balances suggest them."""
     has_client_ids: bool = True

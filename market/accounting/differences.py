@@ -87,9 +87,10 @@ class RowCorrection:
 
 @dataclass(frozen=True, slots=True)
 class Resumption:
-    """Resume an arbitrage that a halt stopped."""
+    """Resume an arbitrage, or a trade on a cycle, that a halt stopped."""
 
     arbitrage_id: str
+    is_cycle: bool = False
 
 
 @dataclass(frozen=True, slots=True)

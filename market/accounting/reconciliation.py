@@ -21,7 +21,6 @@ from market.accounting.compared_books import (
 from market.accounting.differences import (
     HANDLING,
     Difference,
-    Resumption,
     RowCorrection,
     TakenBack,
     implausible,
@@ -333,12 +332,12 @@ def _resumable(ours: BookState) -> list[Difference]:
         Difference(
             "resumable_after_halt",
             ours.exchange,
-            identity,
+            resumption.arbitrage_id,
             "residual: halted",
             "trading is running",
-            Resumption(identity),
+            resumption,
         )
-        for identity in ours.resumable
+        for resumption in ours.resumable
     ]
 
 

@@ -15,6 +15,7 @@ from market.trade.leases import UNFENCED, Actor
 from market.trade.reservation_state import BalanceRow
 from market.trade.unwinding import advancing
 from store.memory.store import MemoryTradeStore
+from tests.market.cycle_samples import triangle
 from tests.market.samples import MARKETS
 from tests.store.booking import book_reported, finish_leg
 from tests.store.reservation_requests import OPENING, SETTINGS, filled, granted, open_books, reserved
@@ -148,6 +149,18 @@ async def opened_bench() -> Bench:
     clock = SteppedClock()
     bench = Bench(clock, MemoryTradeStore(clock), Exchange())
     await open_books(bench.store)
+    return bench
+
+
+async def bench_with_cycle() -> Bench:
+    """Have all legs of a trade on a cycle under way at alpha, in a session that did not begin there yet."""
+    clock, case = SteppedClock(), triangle()
+    owned = {"USD": Decimal(100_000), "BTC": Decimal(10), "ETH": Decimal(100)}
+    bench = Bench(clock, MemoryTradeStore(clock), Exchange(owned=dict(owned)), case.rows.settings)
+    await bench.store.settings.create(case.rows.settings)
+    await bench.store.balances.replace("alpha", owned, "now", UNFENCED)
+    trade, reason = await bench.store.reserve_cycle(case.request, UNFENCED)
+    assert trade is not None, reason
     return bench
 
 

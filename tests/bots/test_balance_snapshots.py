@@ -8,13 +8,10 @@ from bots.reconcile.balance_snapshots import BalanceSnapshots
 from exchanges.errors import ExchangeUnavailableError
 from market.trade.leases import UNFENCED
 from market.trade.order_results import result_of
-from store.memory.store import MemoryTradeStore
-from tests.bots.reconciling_bench import Bench, Exchange, SteppedClock, ended_without, opened_bench
-from tests.market.cycle_samples import report_on, triangle
+from tests.bots.reconciling_bench import Bench, bench_with_cycle, ended_without, opened_bench
+from tests.market.cycle_samples import report_on
 from tests.store.reservation_requests import OPENING
 
-TRIANGLE = triangle()
-PLENTY = {"USD": Decimal(100_000), "BTC": Decimal(10), "ETH": Decimal(100)}
 USD = OPENING["alpha"]["USD"]
 
 
@@ -82,13 +79,7 @@ async def test_an_exchange_that_does_not_answer_is_asked_again(bench: Bench) -> 
 
 @pytest.fixture
 async def cycling() -> Bench:
-    """Have all legs of a trade on a cycle under way at alpha, in a session that did not begin there yet."""
-    clock = SteppedClock()
-    bench = Bench(clock, MemoryTradeStore(clock), Exchange(owned=dict(PLENTY)))
-    await bench.store.settings.create(TRIANGLE.rows.settings)
-    await bench.store.balances.replace("alpha", PLENTY, "now", UNFENCED)
-    assert await bench.store.reserve_cycle(TRIANGLE.request, UNFENCED) == (await bench.store.cycle_trade("found"), None)
-    return bench
+    return await bench_with_cycle()
 
 
 async def fill_whole(bench: Bench) -> None:

@@ -7,8 +7,10 @@ import pytest
 
 from bots.reconcile.reconciler import OVERLAP
 from market.accounting.differences import CannotSettleError, PersonsVerdict, RowCorrection
+from market.instruments.orders import AccountFill
 from market.prices.opportunities import Opportunity
 from market.trade.leases import UNFENCED
+from market.trade.order_results import result_of
 from market.trade.report_checks import ReportRules
 from market.trade.reservation_state import SIDES
 from market.trade.unwinding import advancing
@@ -19,12 +21,14 @@ from tests.bots.reconciling_bench import (
     ONE,
     START,
     Bench,
+    bench_with_cycle,
     buy_sent,
     fill_of_a_stranger,
     finish,
     opened_bench,
     resting,
 )
+from tests.market.cycle_samples import report_on
 from tests.market.samples import MARKETS
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import OPENING, SETTINGS, close, filled, granted, opportunity, request, reserved
@@ -118,6 +122,23 @@ async def test_what_a_halt_left_goes_on_once_trading_does(bench: Bench) -> None:
     )
     assert await bench.rounds(bench.process(), 2) == ["resumable_after_halt"]
     assert (await bench.arbitrage()).state == "single_leg"
+
+
+async def test_what_a_halt_left_of_a_cycle_goes_on_once_trading_does() -> None:
+    bench = await bench_with_cycle()
+    store, running = bench.store, bench.settings
+    bench.settings = await store.settings.change(running.model_copy(update={"trading_state": "halted"}), 1, "test")
+    [trade] = await store.open_cycles()
+    for order, share in zip(trade.orders, (1, 1, 0), strict=True):
+        report = report_on(order, order.amount * share)
+        bench.exchange.fills += [AccountFill(fill, report.exchange_order_id) for fill in report.fills]
+        await store.report_order(result_of(trade.trade_id, order.leg, report), UNFENCED)
+    assert (await store.book_cycle(trade.trade_id, UNFENCED)).reason == "halted"
+    bench.exchange.owned = {row.currency: row.free for row in await store.balances.rows()}
+    assert await bench.rounds(bench.process(), 3) == []
+    bench.settings = await store.settings.change(running, 2, "test")
+    assert await bench.rounds(bench.process(), 2) == ["resumable_after_halt"]
+    assert [one.state for one in await store.open_cycles()] == ["single_leg"]
 
 
 async def test_what_is_traded_away_long_after_it_began_is_no_strangers(bench: Bench) -> None:

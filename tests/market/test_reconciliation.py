@@ -131,7 +131,7 @@ PAYING, PAID = replace(ours(leg("done", "order-1", IN_BNB)), rules=RULES), (list
         (ours(leg("not_sent", None)), theirs(searches=(search(None),)), []),
         (ours(leg("not_sent", None)), theirs(searches=(search(None, is_ambiguous=True),)), ["order_ambiguous"]),
         # what a halt left
-        (replace(ours(), resumable=("arbitrage-1",)), theirs(), ["resumable_after_halt"]),
+        (replace(ours(), resumable=(Resumption("arbitrage-1"),)), theirs(), ["resumable_after_halt"]),
     ],
 )
 def test_kinds(mine: BookState, his: ExchangeState, expected: list[DifferenceKind]) -> None:
@@ -267,7 +267,7 @@ def test_a_report_in_doubt_is_believed_if_balances_say_so_but_for_rounding(
 
 
 def test_what_a_halt_left_goes_on() -> None:
-    [outlived] = differences(replace(ours(), resumable=("arbitrage-1",)), theirs())
+    [outlived] = differences(replace(ours(), resumable=(Resumption("arbitrage-1"),)), theirs())
     assert outlived.remedy == Resumption("arbitrage-1")
 
 
