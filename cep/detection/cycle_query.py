@@ -21,8 +21,10 @@ from cep.errors import CepStoppedError
 from cep.snapshot_folder import SnapshotFolder
 from market.instruments.cycles import Cycle
 from market.time_units import MICROSECONDS
+from runtime.backoff import retry_on
 from runtime.clock import steady_now, wall_now
 from session.session import Session
+from streams.errors import StreamUnavailableError
 from streams.message_format import WireError, row_of
 from streams.query_progress import CYCLES_QUERY, QueryProgress
 from streams.records import Record
@@ -51,11 +53,16 @@ class CycleTask:
     def run(self, partitions: Iterable[int]) -> Iterator[None]:
         """For `mapPartitions`: stays until its process ends. Gives nothing."""
         for _ in partitions:
-            asyncio.run(self._stay())
+            asyncio.run(self.stay())
         yield from ()
 
-    async def _stay(self) -> None:
+    async def stay(self) -> None:
+        """Follow the log. An outage of Kafka, however long, is waited for: what it lost is found again from the newest
+        state. Raises StreamRejectedError."""
         load_cycle_kernel(self.cycles)
+        await retry_on(self._follow, (StreamUnavailableError,), _log_outage)
+
+    async def _follow(self) -> None:
         follower = CycleFollower(self)
         writer = TopicWriter(self.kafka)
         await writer.open()
@@ -71,6 +78,10 @@ class CycleTask:
                         follower.save(state)
         finally:
             await writer.close()
+
+
+def _log_outage(error: Exception) -> None:
+    log.warning("detection of cycles waits for Kafka: %s", error)
 
 
 class CycleFollower:

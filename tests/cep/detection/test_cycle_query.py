@@ -1,7 +1,8 @@
 """How far the task that finds cycles has come: it goes on from its newest state, and rows that are gone, or cannot be
 read, end nothing."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,11 +10,17 @@ import orjson
 import pytest
 
 from cep.detection.cycle_query import CycleFollower, CycleTask, saved_figures
+from streams.broker.embedded_broker import wait_ready
+from streams.errors import StreamUnavailableError
 from streams.message_format import row_of, settings_row
 from streams.records import Record
-from streams.topics import TICKS
+from streams.topic_admin import check_reachable, ensure_topics
+from streams.topics import CYCLE_OPPORTUNITIES, TICKS, session_topics
 from tests.backtest.cycle_sets import BEGIN, SETTINGS, random_rows
 from tests.cep.detection.test_cycle_detection import CYCLES, log_row
+from tests.cep.detection.test_job import rows_of, until, write
+from tests.service_process import ServiceProcess
+from tests.services import START_SECONDS, embedded_kafka
 
 FIRST = 100
 
@@ -97,6 +104,35 @@ def test_rows_that_are_gone_leave_the_newest_settings_in_force(tmp_path: Path) -
     assert ids(follower, records[:50])
     assert ids(follower, [replace(records[50], value=closed)]) == []
     assert ids(follower, records[60:]) == []
+
+
+@pytest.mark.slow
+async def test_an_outage_of_kafka_is_waited_for(own_kafka: ServiceProcess, tmp_path: Path) -> None:
+    address, rows = own_kafka.address, [record.value for record in log()]
+    await ensure_topics(address, 1, session_topics(has_regions=False, has_cycles=True))
+    await write(address, rows[:100])
+    own_kafka.kill()
+    here = replace(task(tmp_path), kafka=address, first=0)
+    following = asyncio.create_task(here.stay())
+    # long enough for it to be told that nobody is there
+    with pytest.raises(StreamUnavailableError):
+        await check_reachable(address)
+    own_kafka.start()
+    await wait_ready(address, START_SECONDS)
+    await write(address, rows[100:])
+    whole = [Record(TICKS, 0, number, None, value, BEGIN) for number, value in enumerate(rows)]
+    expected = ids(CycleFollower(replace(here, folder=tmp_path / "other")), whole)
+    found = await until(lambda: rows_of(address, CYCLE_OPPORTUNITIES), lambda found: len(found) >= len(expected))
+    assert [row["opportunity_id"] for row in found] == expected
+    assert not following.done()
+    following.cancel()
+    await asyncio.wait([following])
+
+
+@pytest.fixture
+def own_kafka(tmp_path: Path) -> Iterator[ServiceProcess]:
+    with embedded_kafka(tmp_path) as process:
+        yield process
 
 
 def test_its_newest_state_says_how_far_it_has_come(tmp_path: Path) -> None:
