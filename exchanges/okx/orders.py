@@ -92,12 +92,14 @@ class OkxOrderApi:
         return [_open_order(row, by_id[name]) for row in rows if (name := text_in(row, "instId")) in by_id]
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
+        """Read the newest and, of an older `since`, the history too, which has the newest ones late."""
         by_id = {okx_instrument(market): market for market in markets}
         began = on_exchange_clock(self._client, since)
         now = wall_now() + int(self._client.exchange_ahead_ms) * _MICROS_OF_MS
-        is_recent = now - began < _KEPT_IN_FILLS
-        ask = self._client.privateGetTradeFills if is_recent else self._client.privateGetTradeFillsHistory
-        rows = await _all_pages(ask, {**_SPOT, "begin": str(began // _MICROS_OF_MS)}, "billId")
+        query = {**_SPOT, "begin": str(began // _MICROS_OF_MS)}
+        rows = await _all_pages(self._client.privateGetTradeFills, query, "billId")
+        if now - began >= _KEPT_IN_FILLS:
+            rows += await _all_pages(self._client.privateGetTradeFillsHistory, query, "billId")
         return [_account_fill(row, by_id[name]) for row in rows if (name := text_in(row, "instId")) in by_id]
 
     async def _order(self, market: Market, named: dict[str, str]) -> Row | None:

@@ -130,7 +130,7 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
     client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetV5ExecutionList=reply)
     made["bybit"] = calls, BybitOrderApi(client)
     calls, reply = always({"code": "0", "data": [{**OKX, "billId": str(number)} for number in range(100, 0, -1)]})
-    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetTradeFillsHistory=reply)
+    client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetTradeFills=reply)
     made["okx"] = calls, OkxOrderApi(client)
     return made
 

@@ -209,17 +209,19 @@ async def test_open_orders_of_all_pages_and_of_our_markets() -> None:
     assert [query.get("after") for _, query in client.asked] == [None, "901"]
 
 
-@pytest.mark.parametrize(
-    ("days", "method"), [(0, "privateGetTradeFills"), (1, "privateGetTradeFills"), (5, "privateGetTradeFillsHistory")]
-)
-async def test_fills_are_asked_for_where_they_still_are(days: int, method: str) -> None:
-    orders, client = api(**{method: told(FILL, {**FILL, "instId": "ETH-USDT"})})
+@pytest.mark.parametrize(("days", "ids"), [(0, ["new"]), (1, ["new"]), (5, ["new", "new", "old"])])
+async def test_fills_are_asked_for_where_they_are(days: int, ids: list[str]) -> None:
+    new, old = ({**FILL, "tradeId": name} for name in ("new", "old"))
+    orders, client = api(
+        privateGetTradeFills=told(new, {**FILL, "instId": "ETH-USDT"}), privateGetTradeFillsHistory=told(new, old)
+    )
     since = wall_now() - days * DAY
-    [one] = await orders.fills_since([MARKET], since)
-    assert (one.fill.fill_id, one.exchange_order_id) == (FILL["tradeId"], FILL["ordId"])
-    [(asked, query)] = client.asked
-    assert (asked, query["instType"]) == (method, "SPOT")
-    assert int(query["begin"]) * 1_000 <= since - 60 * MICROSECONDS
+    found = await orders.fills_since([MARKET], since)
+    assert [one.fill.fill_id for one in found] == ids
+    assert {one.exchange_order_id for one in found} == {FILL["ordId"]}
+    for _, query in client.asked:
+        assert query["instType"] == "SPOT"
+        assert int(query["begin"]) * 1_000 <= since - 60 * MICROSECONDS
 
 
 async def test_balances_are_whole_also_while_orders_hold_them() -> None:
