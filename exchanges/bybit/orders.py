@@ -63,14 +63,14 @@ class BybitOrderApi:
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         named = {"orderId": exchange_order_id}
-        row, fills = await asyncio.gather(self._order(market, named), self._fills(market, named))
-        return None if row is None else _report(row, fills, market)
+        row, page = await asyncio.gather(self._order(market, named), self._page_of_fills(named))
+        return None if row is None else await self._report(row, page, market)
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
         row = await self._order(market, {"orderLinkId": order.client_order_id})
         if row is None:
             return None
-        return _report(row, await self._fills(market, {"orderId": text_in(row, "orderId")}), market)
+        return await self._report(row, await self._page_of_fills({"orderId": text_in(row, "orderId")}), market)
 
     async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
         await self._client.privatePostV5OrderCancel(
@@ -85,7 +85,7 @@ class BybitOrderApi:
 
     async def open_orders(self, markets: Sequence[Market]) -> list[OpenOrder]:
         by_symbol = {bybit_symbol(market): market for market in markets}
-        rows = await _all_pages(self._client.privateGetV5OrderRealtime, {}, _ORDERS_A_PAGE, "orderId")
+        rows = await _all_pages(self._client.privateGetV5OrderRealtime, {"limit": str(_ORDERS_A_PAGE)}, "orderId")
         return [_open_order(row, by_symbol[symbol]) for row in rows if (symbol := text_in(row, "symbol")) in by_symbol]
 
     async def fills_since(self, markets: Sequence[Market], since: int) -> list[AccountFill]:
@@ -94,8 +94,8 @@ class BybitOrderApi:
         began, found = on_exchange_clock(self._client, since), []
         while began <= wall_now() + int(self._client.exchange_ahead_ms) * _MICROS_OF_MS:
             span = {"startTime": began // _MICROS_OF_MS, "endTime": (began + _WEEK) // _MICROS_OF_MS - 1}
-            query = {name: str(milliseconds) for name, milliseconds in span.items()}
-            rows = await _all_pages(self._client.privateGetV5ExecutionList, query, _FILLS_A_PAGE, "execId")
+            query = {name: str(milliseconds) for name, milliseconds in span.items()} | {"limit": str(_FILLS_A_PAGE)}
+            rows = await _all_pages(self._client.privateGetV5ExecutionList, query, "execId")
             found += [
                 _account_fill(row, by_symbol[symbol]) for row in rows if (symbol := row.get("symbol")) in by_symbol
             ]
@@ -112,24 +112,41 @@ class BybitOrderApi:
                 return rows[0]
         return None
 
-    async def _fills(self, market: Market, named: dict[str, str]) -> list[AccountFill]:
-        rows = await _all_pages(self._client.privateGetV5ExecutionList, named, _FILLS_A_PAGE, "execId")
-        return [_account_fill(row, market) for row in rows]
+    async def _page_of_fills(self, named: dict[str, str]) -> Row:
+        return _result(await self._client.privateGetV5ExecutionList(_of_order(named)))
+
+    async def _report(self, row: Row, page: Row, market: Market) -> OrderReport:
+        """Return the report with the fills of `page`, and of those behind it if the order counts more: the last page
+        may name another one, which would be asked for in vain."""
+        rows = rows_of(page.get("list"))
+        if total(number_in(one, "execQty") for one in rows) != number_in(row, "cumExecQty"):
+            query = _of_order({"orderId": text_in(row, "orderId")})
+            rows = await _pages_from(self._client.privateGetV5ExecutionList, query, page, "execId")
+        return _report(row, [_account_fill(one, market) for one in rows], market)
 
 
-async def _all_pages(ask: Ask, query: dict[str, str], size: int, row_id: str) -> list[Row]:
-    """Return the rows of all pages, each of which names the next one; a short page need not be the last."""
+def _of_order(named: dict[str, str]) -> dict[str, str]:
+    return {**_SPOT, "limit": str(_FILLS_A_PAGE), **named}
+
+
+async def _all_pages(ask: Ask, query: dict[str, str], row_id: str) -> list[Row]:
+    asked = {**_SPOT, **query}
+    return await _pages_from(ask, asked, _result(await ask(asked)), row_id)
+
+
+async def _pages_from(ask: Ask, query: dict[str, str], first: Row, row_id: str) -> list[Row]:
+    """Return the rows of `first` and of all pages behind it, each of which names the next one; a short page need not
+    be the last."""
     found: list[Row] = []
-    pages, cursor = Pages(), ""
+    pages, result = Pages(), first
     while True:
-        following = {"cursor": cursor} if cursor else {}
-        result = _result(await ask({**_SPOT, "limit": str(size), **query, **following}))
         rows = rows_of(result.get("list"))
         found += rows
         cursor = str(result.get("nextPageCursor") or "")
         if not rows or not cursor:
             return found
         pages.add_page(text_in(row, row_id) for row in rows)
+        result = _result(await ask({**query, "cursor": cursor}))
 
 
 def _result(answer: object) -> Row:

@@ -91,11 +91,12 @@ def number_field(fields: Fields, name: str) -> Decimal:
 def page_of(
     newest: Iterable[Item], fields: Fields, number: Callable[[Item], int], default: int, most: int
 ) -> tuple[list[Item], str]:
-    """Return a page and the cursor of the next one, empty if this is the last; `number` falls from item to item."""
+    """Return a page and the cursor of the next one, which the last page has too if it is not empty; `number` falls
+    from item to item."""
     limit, before = limit_field(fields, default, most), integer_field(fields, "cursor", 0)
     left = (item for item in newest if not before or number(item) < before)
-    rows = list(islice(left, limit + 1))
-    return rows[:limit], str(number(rows[limit - 1])) if len(rows) > limit else ""
+    rows = list(islice(left, limit))
+    return rows, str(number(rows[-1])) if rows else ""
 
 
 def milliseconds(micros: int) -> str:

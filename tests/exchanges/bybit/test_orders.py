@@ -216,6 +216,28 @@ async def test_a_page_that_is_not_full_need_not_be_the_last() -> None:
     assert [query.get("cursor") for _, query in client.asked] == [None, "p2"]
 
 
+@pytest.mark.parametrize("way", ["find", "report"])
+async def test_an_order_whose_fills_are_all_there_is_read_once_whatever_the_cursor_says(way: str) -> None:
+    page = listed(FILL, OTHER, cursor="p2")
+    orders, client = api(privateGetV5OrderRealtime=listed(ROW), privateGetV5ExecutionList=page)
+    report = await (orders.find(ORDER, MARKET, ()) if way == "find" else orders.report(ORDER, MARKET, "1"))
+    assert report is not None
+    assert (report.is_final, len(report.fills)) == (True, 2)
+    assert [method for method, _ in client.asked].count("privateGetV5ExecutionList") == 1
+
+
+async def test_an_order_that_counts_more_fills_than_a_page_is_read_on() -> None:
+    orders, client = api(
+        privateGetV5OrderRealtime=listed(ROW),
+        privateGetV5ExecutionList=[listed(FILL, cursor="p2"), listed(OTHER, cursor="p3"), listed()],
+    )
+    report = await orders.find(ORDER, MARKET, ())
+    assert report is not None
+    assert (report.is_final, len(report.fills)) == (True, 2)
+    assert [query.get("cursor") for method, query in client.asked[1:]] == [None, "p2", "p3"]
+    assert {query["orderId"] for _, query in client.asked[1:]} == {ROW["orderId"]}
+
+
 async def test_fills_are_asked_for_week_by_week() -> None:
     orders, client = api(privateGetV5ExecutionList=listed())
     assert await orders.fills_since([MARKET], wall_now() - 20 * 86_400 * MICROSECONDS) == []
