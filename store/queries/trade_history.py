@@ -38,9 +38,11 @@ from store.queries.sorted_trades import (
     sorted_page,
 )
 from store.server.client import Database, Document, translated_errors
-from store.server.documents import ARBITRAGES, FILLS, arbitrage_of, fill_of
+from store.server.documents import ARBITRAGES, CYCLE_TRADES, FILLS, arbitrage_of, fill_of
 from store.server.page_reader import Page, read_page
 
+CYCLE = "cycle"
+"""Said of a fill, in place of a strategy, that is of a trade on a cycle."""
 BATCH_ROWS = 500
 """Rows of a download that are held in memory together."""
 
@@ -66,13 +68,14 @@ class TradeFilter:
 
 @dataclass(frozen=True, slots=True)
 class BookedFill:
-    """A row of the ledger, and which leg of which arbitrage it is of."""
+    """A row of the ledger, and which leg of which arbitrage, or trade on a cycle, it is of."""
 
     arbitrage_id: str
     base: str
     state: str
     outcome: str
     strategy: str
+    """Or CYCLE."""
     role: str
     """Empty if the arbitrage does not have the fill."""
     net: Decimal | None
@@ -149,15 +152,19 @@ _HAS_NO_VALUE: Document = {
 _OPEN: Document = {"$sum": {"$cond": [_IS_OPEN, 1, 0]}}
 _UNVALUED: Document = {"$sum": {"$cond": [_HAS_NO_VALUE, 1, 0]}}
 _THIRD_ORDER: Document = {"$elemMatch": {"role": {"$in": list(UNWINDING_ROLES)}, "fills.0": {"$exists": True}}}
-_WITH_ARBITRAGE: Document = {
-    "$lookup": {
-        "from": ARBITRAGES,
-        "localField": "arbitrage_id",
-        "foreignField": "_id",
-        "pipeline": [{"$project": _OF_LEGS}],
-        "as": "arbitrage",
-    }
-}
+_OF_ORDERS = dict.fromkeys(
+    ("state", "orders.leg.role", "orders.leg.fills.fill_id", "orders.leg.exchange", "profit.net"), 1
+)
+
+
+def _with_trade(collection: str, fields: Document, name: str) -> Document:
+    joined = {"from": collection, "localField": "arbitrage_id", "foreignField": "_id", "as": name}
+    return {"$lookup": joined | {"pipeline": [{"$project": fields}]}}
+
+
+_WITH_ARBITRAGE = _with_trade(ARBITRAGES, dict(_OF_LEGS), "arbitrage")
+_WITH_TRADE = [_WITH_ARBITRAGE, _with_trade(CYCLE_TRADES, dict(_OF_ORDERS), "cycle")]
+"""Of a fill: one is there, the other is not."""
 
 
 class TradeHistory:
@@ -199,7 +206,7 @@ class TradeHistory:
             join = (arbitrages | _arbitrage_conditions(wanted), query, _WITH_ARBITRAGE)
             return await fills_by_arbitrage(self._database, *join, order, cursor, limit, _booked)
         before = _stages(wanted) if _arbitrage_conditions(wanted) else []
-        read = SortedRead(FILLS, query, FILL_KEYS[order.column], before, [_WITH_ARBITRAGE])
+        read = SortedRead(FILLS, query, FILL_KEYS[order.column], before, _WITH_TRADE)
         return await sorted_page(self._database, read, order, cursor, limit, _booked)
 
     async def sums(self, wanted: TradeFilter) -> TradeSums:
@@ -270,10 +277,10 @@ def _of_fills(wanted: TradeFilter) -> Document:
 
 
 def _stages(wanted: TradeFilter) -> list[Document]:
-    """Return the stages that filter fills by fields of their arbitrage."""
+    """Return the stages that filter fills by fields of their arbitrage; a trade on a cycle has none of these."""
     query = _arbitrage_conditions(wanted, "arbitrage.")
     narrowed: list[Document] = [{"$match": query}] if query else []
-    return [_WITH_ARBITRAGE, *narrowed]
+    return [*_WITH_TRADE, *narrowed]
 
 
 def _arbitrage_conditions(wanted: TradeFilter, prefix: str = "") -> Document:
@@ -307,26 +314,32 @@ def _between(wanted: TradeFilter) -> Document:
 
 def _booked(document: Mapping[str, object]) -> BookedFill:
     fill = fill_of(document)
-    found = document.get("arbitrage")
-    arbitrage = found[0] if isinstance(found, list) and found else {}
-    legs, state = arbitrage.get("legs", ()), arbitrage.get("state", "")
+    arbitrage, cycle = _only(document.get("arbitrage")), _only(document.get("cycle"))
+    trade = arbitrage or cycle
+    legs = arbitrage.get("legs") or [order["leg"] for order in cycle.get("orders", ())]
+    state = trade.get("state", "")
     roles = [
         str(leg["role"])
         for leg in legs
         if leg["exchange"] == fill.exchange and any(one["fill_id"] == fill.fill_id for one in leg["fills"])
     ]
     has_third_order = any(leg["role"] in UNWINDING_ROLES and leg["fills"] for leg in legs)
-    net = (arbitrage.get("profit") or {}).get("net")
+    net = (trade.get("profit") or {}).get("net")
     return BookedFill(
         arbitrage_id=str(document["arbitrage_id"]),
         base=str(arbitrage.get("base") or codes_in(fill.symbol)[0]),
         state=str(state),
         outcome=outcome_of(state, has_third_order),
-        strategy=str(arbitrage.get("strategy", "arbitrage")),
+        strategy=CYCLE if cycle else str(arbitrage.get("strategy", "arbitrage")),
         role=roles[0] if roles else "",
         net=None if net is None else decimal_of(net),
         fill=fill,
     )
+
+
+def _only(found: object) -> Document:
+    """Return what a lookup found."""
+    return found[0] if isinstance(found, list) and found else {}
 
 
 def _summary(document: Mapping[str, object]) -> ArbitrageSummary:

@@ -103,7 +103,7 @@ class Clicks:
     order: str
     """The column in force, with a minus if the largest are first."""
     ids: Sequence[str]
-    """Of the rows; those behind the last one open nothing."""
+    """Of the rows; those behind the last one, and those without an id, open nothing."""
     address: str
     """Of what an id opens, followed by the id."""
 
@@ -128,7 +128,7 @@ def table(
     lines = ["".join(_cells(heads, row)) for row in linked]
     if not lines:
         return f'{CSS}<div class="rows"><p>{escape(empty)}</p></div>'
-    marks = [f' data-open="{escape(one, quote=True)}"' for one in ids] + [""] * (len(lines) - len(ids))
+    marks = [f' data-open="{escape(one, quote=True)}"' if one else "" for one in ids] + [""] * (len(lines) - len(ids))
     if has_sum:
         marks[-1] = ' class="sum"'
     head = "".join(_head(head, clicks) for head in heads)
@@ -169,7 +169,7 @@ def _head(head: Head, clicks: Clicks | None) -> str:
 
 def _linked(row: Sequence[Cell | str], clicks: Clicks | None, place: int) -> Sequence[Cell | str]:
     """Return the row with a link in its first cell, so that it also opens by keyboard and in another tab."""
-    if clicks is None or place >= len(clicks.ids):
+    if clicks is None or place >= len(clicks.ids) or not clicks.ids[place]:
         return row
     first, *others = row
     known = Cell(first) if isinstance(first, str) else first

@@ -11,7 +11,7 @@ from session.session import Session
 from store.errors import CursorError, StoreError
 from store.queries.sorted_pages import Order
 from store.queries.sorted_trades import ARBITRAGE_COLUMNS, FILL_COLUMNS
-from store.queries.trade_history import BookedFill, TradeSums
+from store.queries.trade_history import CYCLE, BookedFill, TradeSums
 from store.server.page_reader import Page
 from ui.page_parts.dom_tables import Clicks, Head, Line, table
 from ui.page_parts.market_choice import MarketChoice
@@ -122,9 +122,11 @@ class _TradeTable:
         lines = [fill_line(one, self._currency, self._zone, self._steps) for one in fills.items]
         exchanges = [(one.fill.exchange,) for one in fills.items]
         heads, lines = with_locations(self._dashboard.session, FILL_HEADS, lines, exchanges)
-        clicks = Clicks(self._sorting.order, [one.arbitrage_id for one in fills.items], ARBITRAGE_PAGE)
+        # a trade on a cycle has no page
+        ids = ["" if one.strategy == CYCLE else one.arbitrage_id for one in fills.items]
+        clicks = Clicks(self._sorting.order, ids, ARBITRAGE_PAGE)
         place.html(table(f"Fills, {order_words(self._sorting, heads)}", heads, lines, "No matches.", clicks=clicks))
-        self._choose({one.arbitrage_id: one.arbitrage_id for one in fills.items})
+        self._choose({one: one for one in ids if one})
         return fills.next_cursor
 
     def _choose(self, titles: dict[str, str]) -> None:

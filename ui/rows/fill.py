@@ -15,7 +15,7 @@ from ui.rows.attribute import row_from
 
 class TradeRow(FillRow):
     """One execution and its role; `role` is empty until the arbitrage has recorded the fill. `state`, `outcome` and
-    `net` (settlement currency) are the arbitrage's."""
+    `net` (settlement currency) are the arbitrage's, or those of the trade on a cycle; then `strategy` is `cycle`."""
 
     base: str
     state: str

@@ -36,5 +36,13 @@ async def test_trades_on_cycles_come_with_what_was_planned_and_all_orders(
     await booked(store, "leg3")
     [row] = (await api.get("/api/cycles", params={"state": "closed"})).json()["items"]
     assert (row["state"], row["profit"]["net"], row["threshold_of"]) == ("closed", "120", "general")
+    for sort in ({}, {"sort": "price"}):
+        fills = (await api.get("/api/trades", params=sort)).raise_for_status().json()["items"]
+        known = {(one["role"], one["symbol"], one["strategy"], one["state"], one["net"]) for one in fills}
+        assert known == {
+            ("leg1", "BTC/USD", "cycle", "closed", "120"),
+            ("leg2", "ETH/BTC", "cycle", "closed", "120"),
+            ("leg3", "ETH/USD", "cycle", "closed", "120"),
+        }
     assert (await api.get("/api/cycles", params={"exchange": "beta"})).json()["items"] == []
     assert (await api.get("/api/cycles", params={"state": "reserved"})).json()["items"] == []

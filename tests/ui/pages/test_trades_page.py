@@ -12,10 +12,13 @@ from market.accounting.equity_curve import Ending, EquityCurve
 from market.accounting.performance import DayResult, HourSum, performance_of
 from market.accounting.profit_groups import ProfitLine, profit_from
 from market.trade.arbitrages import PROFIT_PARTS
+from market.trade.leases import UNFENCED
 from runtime.clock import wall_now
 from store.mongo.store import open_store
 from store.queries.trade_history import TradeFilter, TradeSums
+from tests.market.cycle_samples import triangle
 from tests.store.reservation_requests import opportunity
+from tests.store.test_port_cycles import PLENTY, booked, reserved
 from tests.ui.clients import ANSWER_SECONDS
 from tests.ui.trading import made_worst, traded
 from ui.page_parts.dom_tables import Cell, Clicks, numbers, sortable, table, words
@@ -215,6 +218,29 @@ def test_a_sortable_head_says_what_a_click_on_it_does() -> None:
         assert html.count("data-sort=") == 2
         assert '<tr data-open="&lt;1"><th scope="row"><a href="/a=%3C1"' in html
         assert '<tr class="sum"><th scope="row">All<' in html
+
+
+def test_a_row_without_an_id_opens_nothing() -> None:
+    html = table("T", words("Name"), [["a"], ["b"]], "", clicks=Clicks("", ["", "1"], "/a="))
+    assert '<tr><th scope="row">a</th></tr><tr data-open="1"><th scope="row"><a href="/a=1"' in html
+
+
+def test_fills_of_a_cycle_open_no_page_of_an_arbitrage(dashboard: Dashboard) -> None:
+    async def work() -> None:
+        async with await open_store(dashboard.session) as store:
+            wanted = triangle().rows.settings
+            await store.settings.amend(lambda now: wanted.model_copy(update={"version": now.version}), "test")
+            await store.balances.replace("alpha", PLENTY, "before", UNFENCED)
+            await reserved(store)
+            await booked(store, "leg1")
+
+    dashboard.answer(work(), ANSWER_SECONDS)
+    app = page()
+    app.segmented_control(key="trades.kind").set_value("Fills").run()
+    [row] = rows_of(app, "Fills, newest first")
+    assert "BTC/USD" in row
+    assert "data-open" not in row
+    assert app.selectbox(key="trades.chosen").disabled
 
 
 def test_a_sum_says_what_is_not_in_it() -> None:
