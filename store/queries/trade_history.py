@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -337,7 +337,7 @@ def _booked(document: Mapping[str, object]) -> BookedFill:
     )
 
 
-def _only(found: object) -> Document:
+def _only(found: object) -> Mapping[str, Any]:
     """Return what a lookup found."""
     return found[0] if isinstance(found, list) and found else {}
 
