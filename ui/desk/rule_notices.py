@@ -2,7 +2,8 @@
 an alert and one for its end, which the process `notifier` follows.
 
 What comes and goes all day says nothing, and a rule may look at hundreds of series: so beginnings are limited, by alert
-and by rule. What is held back is summed up in one notice, and the end of what was reported is always reported.
+and by rule. What is held back is summed up in one notice, and the end of what was reported is always reported. What
+begins while it is muted is reported once it is not, if it is still open, and else never.
 """
 
 import logging
@@ -63,6 +64,8 @@ class _RuleNews:
     """When, and of which kind: the beginnings of the last hour."""
     unreported: set[str] = field(default_factory=set)
     """Open alerts whose beginning was held back."""
+    muted: set[str] = field(default_factory=set)
+    """Open alerts that began while they were muted, of which nothing was reported."""
     held: _Held = field(default_factory=_Held)
     summed_at: int | None = None
 
@@ -107,14 +110,16 @@ class RuleNotices:
         """By the rule's id."""
 
     def report(self, before: AlertBook, after: AlertBook, rules: Sequence[AlertRule], now: int) -> None:
-        """Take what began and ended between two looks, of rules and not muted."""
+        """Take what began and ended between two looks, of rules."""
         for rule in rules:
             self._news.setdefault(rule.rule_id, _RuleNews(rule)).rule = rule
-        for alert in news_in(before, after):
+        for alert in (*self._unmuted(after, now), *news_in(before, after)):
             news = self._news.get(alert.rule_id)
-            if news is None or after.mute_of(alert, now) is not None:
+            if news is None or alert.alert_id in news.muted:
                 continue
-            if news.is_reported(alert, now, has_place=len(self._waiting) < MOST_WAITING):
+            if alert.ended_at is None and after.mute_of(alert, now) is not None:
+                news.muted.add(alert.alert_id)
+            elif news.is_reported(alert, now, has_place=len(self._waiting) < MOST_WAITING):
                 self._waiting.append(entry_of(news.rule, alert))
         self._sum_up(now)
         self._forget(after, {rule.rule_id for rule in rules})
@@ -129,6 +134,16 @@ class RuleNotices:
                 return
             self._waiting.popleft()
 
+    def _unmuted(self, after: AlertBook, now: int) -> list[KeptAlert]:
+        """Return those that are open and not muted any more."""
+        found: list[KeptAlert] = []
+        for news in self._news.values():
+            known = (after.alerts[alert_id] for alert_id in news.muted if alert_id in after.alerts)
+            of_rule = [one for one in known if one.ended_at is None and after.mute_of(one, now) is None]
+            news.muted -= {one.alert_id for one in of_rule}
+            found += sorted(of_rule, key=lambda one: one.since)
+        return found
+
     def _sum_up(self, now: int) -> None:
         for news in self._news.values():
             if len(self._waiting) < MOST_WAITING and (entry := news.sum(now)) is not None:
@@ -140,6 +155,7 @@ class RuleNotices:
         open_ones = {one.alert_id: one.rule_id for one in book.alerts.values() if one.ended_at is None}
         for news in self._news.values():
             news.unreported &= open_ones.keys()
+            news.muted &= open_ones.keys()
         needed = kept | set(open_ones.values()) | {rule_id for rule_id, news in self._news.items() if news.held.named}
         self._news = {rule_id: news for rule_id, news in self._news.items() if rule_id in needed}
 

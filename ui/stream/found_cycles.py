@@ -38,7 +38,7 @@ class FoundCycles:
         async with self._reading:
             if wall_now() - self._read_at > KEPT:
                 await self._rows.open()
-                self._found = self._distinct(await self._rows.newest(MOST))
+                self._found = await asyncio.to_thread(self._distinct, await self._rows.newest(MOST))
                 self._read_at = wall_now()
         return self._found
 
@@ -47,7 +47,7 @@ class FoundCycles:
             await self._rows.close()
 
     def _distinct(self, records: list[Record]) -> tuple[CycleOpportunity, ...]:
-        """Return them; the first with an id counts."""
+        """Return them; the first with an id counts. Takes its time: call it in a thread."""
         first: dict[str, CycleOpportunity] = {}
         for record in records:
             with suppress(WireError):

@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -79,14 +80,48 @@ async def test_what_cannot_be_written_is_written_later() -> None:
     assert written(audit) == [("alert.begin", "old")]
 
 
-async def test_while_it_is_muted_nothing_is_reported() -> None:
+async def test_who_heard_of_a_beginning_hears_of_the_end_though_it_is_muted_by_then() -> None:
     audit = KeptAudit()
     notices = RuleNotices(audit.begin)
     book = await looked(notices, EMPTY, NOW, OWN)
-    (alert_id,) = book.alerts
-    book = book.muted(alert_id, "owner", NOW + 3_600 * MICROSECONDS)
-    await looked(notices, book, NOW + 1 + QUIET)
+    await looked(notices, muted(book, NOW + HOUR), NOW + 1 + QUIET)
+    assert written(audit) == [("alert.begin", "old"), ("alert.end", "old")]
+
+
+def muted(book: AlertBook, until: int) -> AlertBook:
+    """Mute the one alert."""
+    (alert_id, *_) = book.alerts
+    return book.muted(alert_id, "owner", until)
+
+
+@pytest.mark.parametrize("is_ended_by_hand", [False, True])
+async def test_what_begins_while_it_is_muted_is_reported_once_it_is_not(is_ended_by_hand: bool) -> None:
+    audit = KeptAudit()
+    notices = RuleNotices(audit.begin)
+    over = await looked(RuleNotices(KeptAudit().begin), EMPTY.observed([OWN], NOW - HOUR), NOW)
+    book = await looked(notices, muted(over, NOW + 2 * QUIET), NOW + 1, OWN)
+    book = await looked(notices, book, NOW + 2, OWN)
+    assert written(audit) == []
+    if is_ended_by_hand:
+        book = book.unmuted(next(iter(book.alerts)))
+        book = await looked(notices, book, NOW + 3, OWN)
+    else:
+        book = await looked(notices, book, NOW + 2 * QUIET, OWN)
     assert written(audit) == [("alert.begin", "old")]
+    book = await looked(notices, book, NOW + 2 * QUIET + 1, OWN)
+    await looked(notices, book, NOW + 4 * QUIET)
+    assert written(audit) == [("alert.begin", "old"), ("alert.end", "old")]
+
+
+@pytest.mark.parametrize("muted_until", [NOW + HOUR, NOW + QUIET])
+async def test_what_began_and_ended_while_it_was_muted_is_never_reported(muted_until: int) -> None:
+    audit = KeptAudit()
+    notices = RuleNotices(audit.begin)
+    over = await looked(RuleNotices(KeptAudit().begin), EMPTY.observed([OWN], NOW - HOUR), NOW)
+    book = await looked(notices, muted(over, muted_until), NOW + 1, OWN)
+    book = await looked(notices, book, NOW + 1 + QUIET)
+    await looked(notices, book, NOW + 2 * HOUR)
+    assert written(audit) == []
 
 
 def of_series(number: int) -> Seen:
