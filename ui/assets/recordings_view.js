@@ -12,9 +12,13 @@ import { ask, problemText } from "./requests.js";
 
 const POLL_MILLISECONDS = 10_000;
 const JOB_MILLISECONDS = 700;
+const MOST_UNANSWERED = 20;
 const LISTED_SECONDS = 90;
 const PATH = "/api/recordings";
 const ENDED = ["done", "failed", "cancelled"];
+const DOING = { queued: "Waiting for its turn…", running: "Working…" };
+// No answer, or too many at a time: asked again.
+const PASSING = [0, 408, 429, 503];
 
 class RecordingsView extends PolledView {
   constructor() {
@@ -26,8 +30,10 @@ class RecordingsView extends PolledView {
     this.empty = element("div", { class: "row", hidden: true }, element("p", {}, "There is no recording yet. The example is twenty minutes of BTC on two exchanges, made up, with spreads that pay."), button("Make the example and run a backtest on it", () => this.runExample(), "main"));
     this.said = element("p", { class: "said", role: "status", "data-part": "recordings-said" });
     this.progress = element("progress", { max: "1", value: "0", hidden: true, "aria-label": "Upload" });
+    this.stop = button("Stop it", () => this.stopJob());
+    this.stopRow = element("div", { class: "row", hidden: true }, this.stop);
     this.found = element("div", { class: "comparison", "data-part": "recording" });
-    this.root = element("section", { class: "box market", "data-part": "recordings", "aria-label": "Recordings" }, element("h3", {}, "Recordings"), this.pickRow, this.empty, this.uploadForm(), this.progress, this.said, this.found);
+    this.root = element("section", { class: "box market", "data-part": "recordings", "aria-label": "Recordings" }, element("h3", {}, "Recordings"), this.pickRow, this.empty, this.uploadForm(), this.progress, this.said, this.stopRow, this.found);
   }
 
   // data: whether there are any, which the page knows already: so nothing moves once they are read
@@ -130,12 +136,10 @@ class RecordingsView extends PolledView {
   // What the job says is in the recording; null if it failed, which is said.
   async job(asked) {
     this.found.replaceChildren();
-    this.say(asked.work === "look" ? "Looking…" : "Importing…", "");
-    let answer = await ask("POST", `${PATH}/jobs`, asked);
-    while (answer.isDone && !ENDED.includes(answer.body.state)) {
-      await pause(JOB_MILLISECONDS);
-      answer = await ask("GET", `${PATH}/jobs/${answer.body.id}`);
-    }
+    const begun = await ask("POST", `${PATH}/jobs`, asked);
+    // the upload was removed, or imported: it is sent again
+    if (begun.status === 404) this.sent = null;
+    const answer = begun.isDone ? await this.ended(begun) : begun;
     if (!answer.isDone || answer.body.state !== "done") {
       this.say(`Not done: ${answer.isDone ? (answer.body.reason ?? answer.body.state) : problemText(answer)}`, "bad");
       return null;
@@ -143,6 +147,30 @@ class RecordingsView extends PolledView {
     this.show(answer.body);
     await this.read();
     return answer.body;
+  }
+
+  // The answer once the job has ended, or if none comes. While nobody sees it, nothing is asked.
+  async ended(begun) {
+    let answer = begun;
+    this.asked = begun.body.id;
+    this.stopRow.hidden = false;
+    for (let unanswered = 0; unanswered < MOST_UNANSWERED && !ENDED.includes(answer.body?.state); ) {
+      if (answer.isDone) this.say(DOING[answer.body.state], "");
+      await pause(JOB_MILLISECONDS);
+      if (document.hidden || this.timer === undefined) continue;
+      answer = await ask("GET", `${PATH}/jobs/${this.asked}`);
+      if (!answer.isDone && !PASSING.includes(answer.status)) break;
+      unanswered = answer.isDone ? 0 : unanswered + 1;
+    }
+    this.stopRow.hidden = true;
+    return answer;
+  }
+
+  async stopJob() {
+    this.stop.disabled = true;
+    const answer = await ask("DELETE", `${PATH}/jobs/${this.asked}`);
+    this.stop.disabled = false;
+    if (!answer.isDone) this.say(`Not stopped: ${problemText(answer)}`, "bad");
   }
 
   // The part that runs backtests finds new recordings by itself, seconds later.

@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
-from playwright.sync_api import Browser, Page, TimeoutError, expect
+from playwright.sync_api import Browser, Page, Route, TimeoutError, expect
 
 from runtime.clock import wall_now
 from session.session import Session
@@ -100,6 +100,33 @@ def test_a_backtest_is_asked_for_by_the_form_and_cancelled(wide: Watched) -> Non
     # the example's, and this one
     expect(results.get_by_text("cancelled before it began")).to_have_count(2, timeout=NEWS_MS)
     assert wide.complaints == []
+
+
+def test_a_job_outlives_lost_answers_and_is_stopped(chromium: Browser, served_dashboard: Served) -> None:
+    job = {"id": "0" * 32, "state": "running"}
+    lost = iter((True, True))
+
+    def answer(route: Route) -> None:
+        method = route.request.method
+        if method == "DELETE":
+            job["state"] = "cancelled"
+        if method == "GET" and next(lost, False):
+            route.abort()
+        else:
+            route.fulfill(status=200 if method == "GET" else 202, json=job)
+
+    with opened(chromium, served_dashboard, path="backtests") as watched:
+        page, said = watched.page, watched.part("recordings-said")
+        page.route("**/api/recordings/jobs**", answer)
+        page.route(f"**/api/recordings/jobs/{job['id']}", answer)
+        awaited(reported(served_dashboard.session, TICK_SET))
+        page.get_by_role("button", name="What is in it").click(timeout=PAINT_MS)
+        expect(said).to_have_text("Working…", timeout=NEWS_MS)
+        with page.expect_response(lambda one: one.request.method == "GET" and job["id"] in one.url):
+            pass
+        page.get_by_role("button", name="Stop it").click()
+        expect(said).to_have_text("Not done: cancelled", timeout=NEWS_MS)
+        expect(page.get_by_role("button", name="Stop it")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
