@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from backtest.report.trade_files import TRADES
 from launch.sessions.recorded_sessions import manifests
 from launch.supervisor.process_groups import ProcessSpec, group_members, signal_group, spawn
+from market.decide.settings_texts import number_text
 from market.money import text_of
 from runtime.backoff import backoff
 from runtime.clock import SystemClock
@@ -236,11 +237,11 @@ def job_arguments(request: BacktestRequest, files: JobFiles) -> list[str]:
     if request.fee_bps is not None:
         words += ["--fee-bps", text_of(request.fee_bps)]
     if request.latency_ms is not None:
-        words += ["--latency-ms", repr(request.latency_ms).removesuffix(".0")]
+        words += ["--latency-ms", number_text(request.latency_ms)]
     for exchange, tiers in sorted(request.fee_tiers.items()):
         words += ["--fee-tiers", f"{exchange}={tiers}"]
     if request.failed_percent:
-        words += ["--failed-percent", repr(request.failed_percent).removesuffix(".0")]
+        words += ["--failed-percent", number_text(request.failed_percent)]
     return [
         *words,
         *("--report", str(files.report)),

@@ -21,4 +21,9 @@ def _texts(name: str, value: object) -> dict[str, str]:
         return {key: text for entry, one in value.items() for key, text in _texts(f"{name}.{entry}", one).items()}
     if isinstance(value, list):
         return {name: ",".join(map(str, value))}
-    return {name: f"{value:g}" if isinstance(value, float) else str(value)}
+    return {name: number_text(value) if isinstance(value, float) else str(value)}
+
+
+def number_text(value: float) -> str:
+    """Return all its digits."""
+    return repr(value).removesuffix(".0")

@@ -16,7 +16,7 @@ from ui.auth.callers import Caller
 from ui.http.known_markets import known_markets
 from ui.http.known_parameters import known_parameters
 from ui.http.route_auth import REJECTED, Viewer, access_of
-from ui.http.socket_admission import admit, until_rejected
+from ui.http.socket_admission import admit, until_one_ends, until_rejected
 from ui.services.dashboard import dashboard_of
 from ui.stream.broadcaster import Broadcaster
 from ui.stream.live_clients import LiveClient
@@ -57,13 +57,7 @@ async def live(websocket: WebSocket, since: Since = None, base: Shown = None, on
         sending = asyncio.create_task(_send(websocket, broadcaster, client))
         leaving = asyncio.create_task(_follow_choices(websocket, client))
         rejected = asyncio.create_task(until_rejected(websocket, admission.caller))
-        tasks = (sending, leaving, rejected)
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await until_one_ends(sending, leaving, rejected)
 
 
 @router.get(

@@ -3,14 +3,13 @@
 
 import { choice, pick } from "./choices.js";
 import { problemText, question } from "./requests.js";
-import { button, element, setClass, setText } from "./elements.js";
+import { button, element, field, setClass, setText } from "./elements.js";
 import { capitalised, duration, fullTime, sixDigits } from "./format.js";
 
 const HOWS = { now: "value", mean: "mean", lowest: "lowest", highest: "highest", change: "change", increase: "increase of a counter" };
 const TIMES = { 0: "at once", 60: "1 minute", 300: "5 minutes", 900: "15 minutes", 3600: "1 hour" };
 const TYPING_MILLISECONDS = 400;
 const SHOWN = 5;
-let count = 0;
 
 export class RuleForm {
   // save(rule): returns why not, or ""; cancel(): nothing is kept
@@ -130,11 +129,6 @@ function previewNodes({ condition, since, series, matching, times, firings }) {
   const sum = element("p", {}, `${often} since ${fullTime(since)} (${looked}; ${condition}).`);
   const rows = firings.slice(0, SHOWN).map((one) => element("li", {}, `${one.series}: ${fullTime(one.began_at)}${one.ended_at === null ? ", until now" : `, for ${duration(one.ended_at - one.began_at)}`}`));
   return [sum, element("ul", { class: "rule-firings" }, ...rows)];
-}
-
-function field(words, control) {
-  control.id ||= `rule-${(count += 1)}`;
-  return element("div", { class: "rule-field" }, element("label", { for: control.id }, words), control);
 }
 
 function values(series, name) {

@@ -2,7 +2,7 @@
 // one of them has. The address holds the choice, so it can be shared.
 
 import { choice, pick } from "./choices.js";
-import { element, setText } from "./elements.js";
+import { element, setText, titled } from "./elements.js";
 import { count, fullTime, MINUS, money, number, reasonName, stateName, tone } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { namedTable } from "./plain_table.js";
@@ -127,7 +127,7 @@ function tablesOf(found) {
     titled("Figures", namedTable("Figures of both", ["", "#A", "#B", "#B − A"], figures, "")),
     titled("Settings that differ", namedTable("Settings that differ", ["Setting", "A", "B"], settings, "None that is known.")),
     ...SIDES.map((side) => aloneTable(found, side)),
-    titled("In both, with another net", namedTable("Trades in both whose net differs", [...TRADE_HEADS.slice(0, -1), "#Net of A", "#Net of B", "#B − A"], pairs, "None."), found.pairs.length),
+    folded("In both, with another net", namedTable("Trades in both whose net differs", [...TRADE_HEADS.slice(0, -1), "#Net of A", "#Net of B", "#B − A"], pairs, "None."), found.pairs.length),
   ];
 }
 
@@ -143,7 +143,7 @@ function aloneTable(found, side) {
   const rows = trades.map((one) => [...tradeCells(one, found[side].currency, found[side].run_id === SESSION), ...why(one)]);
   const heads = isExplained ? [...TRADE_HEADS, "Rejected here"] : TRADE_HEADS;
   const title = `Only in ${LETTERS[side]}${all > trades.length ? `: the first ${trades.length} of ${count(all)}` : ""}`;
-  return titled(title, namedTable(`Trades only in ${LETTERS[side]}`, heads, rows, "None."), all);
+  return folded(title, namedTable(`Trades only in ${LETTERS[side]}`, heads, rows, "None."), all);
 }
 
 function tradeCells(one, currency, isOfSession = false) {
@@ -168,8 +168,7 @@ function difference({ difference: by, unit }) {
 }
 
 // rows: how many; null of a table that is never folded
-function titled(title, table, rows = null) {
-  if (rows === null) return element("section", {}, element("h3", {}, title), table);
+function folded(title, table, rows) {
   const words = title.includes(":") ? title : `${title} (${count(rows)})`;
   return element("details", { open: rows > 0 && rows <= UNFOLDED }, element("summary", {}, words), table);
 }

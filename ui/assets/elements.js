@@ -29,6 +29,19 @@ export function button(words, act, name = null) {
   return made;
 }
 
+// A title above what it names.
+export function titled(title, ...nodes) {
+  return element("section", {}, element("h3", {}, title), ...nodes);
+}
+
+let fields = 0;
+
+// A control of a form below its name.
+export function field(words, control) {
+  control.id ||= `field-${(fields += 1)}`;
+  return element("div", { class: "rule-field" }, element("label", { for: control.id }, words), control);
+}
+
 export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }

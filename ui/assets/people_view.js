@@ -1,6 +1,6 @@
 // Who may use the service, for operators: browsers that are signed in, keys and their last use, tokens that were seen.
 
-import { button, element, setClass, setText } from "./elements.js";
+import { button, element, setClass, setText, titled } from "./elements.js";
 import { fullTime } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { namedTable } from "./plain_table.js";
@@ -47,7 +47,7 @@ class PeopleView extends PolledView {
     const tokens = found.tokens.map((one) => [one.name, one.role, seen(one), one.address]);
     this.tables.replaceChildren(
       titled("Browsers signed in", namedTable("Browsers signed in", ["Key", "Sign-in", "Role", "Since", "Last seen", "From", "Browser", "Until"], signIns, "None.")),
-      titled("Keys", namedTable("Keys", ["Name", "Role", "Made", "Used by a program", "From"], keys, "None."), "A key is added by arbitrage keys add NAME --role ROLE and taken away by arbitrage keys revoke NAME, which signs its browsers out, too. A viewer reads, an author also writes and publishes stream apps, an operator changes everything."),
+      titled("Keys", namedTable("Keys", ["Name", "Role", "Made", "Used by a program", "From"], keys, "None."), element("p", { class: "quiet" }, "A key is added by arbitrage keys add NAME --role ROLE and taken away by arbitrage keys revoke NAME, which signs its browsers out, too. A viewer reads, an author also writes and publishes stream apps, an operator changes everything.")),
       ...(found.issuer ? [titled(`Tokens of ${found.issuer}`, namedTable("Tokens seen", ["Subject", "Role", "Last seen", "From"], tokens, "None since the dashboard started."))] : []),
     );
   }
@@ -85,10 +85,6 @@ function seen(one) {
 function browserName(text) {
   const known = ["Edg", "OPR", "Firefox", "Chrome", "Safari"].find((name) => text.includes(`${name}/`));
   return { Edg: "Edge", OPR: "Opera" }[known] ?? known ?? (text.split(/[\s/]/)[0] || "–");
-}
-
-function titled(title, table, words = null) {
-  return element("section", {}, element("h3", {}, title), table, words && element("p", { class: "quiet" }, words));
 }
 
 export const { mount, unmount } = persistentPart(() => new PeopleView());

@@ -2,7 +2,7 @@
 // Somebody who has none gets one that is made for it.
 
 import { choice, pick } from "./choices.js";
-import { button, element, setClass, setText } from "./elements.js";
+import { button, element, field, setClass, setText, titled } from "./elements.js";
 import { count, fullTime, reasonName } from "./format.js";
 import { persistentPart } from "./persistent_part.js";
 import { namedTable } from "./plain_table.js";
@@ -218,17 +218,6 @@ class RecordingsView extends PolledView {
     setText(this.said, words);
     setClass(this.said, `said ${tone}`);
   }
-}
-
-let fields = 0;
-
-function field(words, control) {
-  control.id = `recording-${(fields += 1)}`;
-  return element("div", { class: "rule-field" }, element("label", { for: control.id }, words), control);
-}
-
-function titled(title, node) {
-  return element("section", {}, element("h3", {}, title), node);
 }
 
 function pause(milliseconds) {

@@ -3,7 +3,9 @@
 The ticket is sent as a subprotocol: a browser cannot send headers there, and a URL would be logged.
 """
 
+import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import WebSocket
 
@@ -50,6 +52,16 @@ async def until_rejected(websocket: WebSocket, caller: Caller) -> None:
     while access.still_holds(caller):
         await SystemClock().sleep(access.recheck_seconds)
     await websocket.close(1008, "The key was revoked.")
+
+
+async def until_one_ends(*tasks: "asyncio.Task[Any]") -> None:
+    """Wait for the first of what a connection does, and cancel the rest."""
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _caller(websocket: WebSocket, access: Access) -> Caller:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
 from market.accounting.run_comparison import RunTrade
-from market.decide.settings_texts import settings_texts
+from market.decide.settings_texts import number_text, settings_texts
 from market.time_units import MICROSECONDS
 from store.queries.trade_history import ArbitrageSummary, TradeFilter
 from store.records.backtest_requests import BacktestJob, BacktestRequest, BacktestTrade
@@ -175,11 +175,11 @@ def _session_trade(one: ArbitrageSummary) -> RunTrade:
 
 def _parameters(request: BacktestRequest) -> dict[str, str]:
     """Return what a backtest has beside its settings, which its fee a side is one of."""
-    latency = LATENCY if request.latency_ms is None else f"{request.latency_ms:g}"
+    latency = LATENCY if request.latency_ms is None else number_text(request.latency_ms)
     tiers = {f"fee_tiers.{exchange}": text for exchange, text in request.fee_tiers.items()}
     return {
         "latency_ms": latency,
-        "failed_percent": f"{request.failed_percent:g}",
+        "failed_percent": number_text(request.failed_percent),
         "seed": str(request.seed),
         **tiers,
     }

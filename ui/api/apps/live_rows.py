@@ -11,7 +11,7 @@ from runtime.app_door import AppDoor, AppDoorRefusedError, AppDoorSilentError
 from runtime.clock import SystemClock
 from store.records.apps import is_app_name
 from ui.api.apps.row_routes import LONGEST_STREAM, AppRowRow, row_seen
-from ui.http.socket_admission import admit, until_rejected
+from ui.http.socket_admission import admit, until_one_ends, until_rejected
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["apps"])
@@ -35,18 +35,12 @@ async def live_rows(websocket: WebSocket, name: str, stream: str) -> None:
         return
     waiting: deque[AppRowRow] = deque(maxlen=MOST_WAITING)
     following = asyncio.create_task(_follow(websocket, name, stream[:LONGEST_STREAM], waiting))
-    tasks = (
+    await until_one_ends(
         following,
         asyncio.create_task(_send(websocket, waiting)),
         asyncio.create_task(_until_left(websocket)),
         asyncio.create_task(until_rejected(websocket, admission.caller)),
     )
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
     if following.done() and not following.cancelled():
         with suppress(RuntimeError):
             code, words = following.result()
