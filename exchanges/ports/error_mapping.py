@@ -8,6 +8,7 @@ and a truncated answer. Hence the texts and the HTTP status below.
 import json
 import re
 import socket
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import aiohttp
@@ -32,8 +33,6 @@ _CLOCK_TEXTS = (
     "egeneral:invalid arguments:deadline",
     "ahead of the server",
     '"code":-1021',
-    '"retcode":10002,',
-    '"code":"50102"',  # OKX
 )
 _ACCOUNT_TEXTS = (
     '"status":-500',  # bitFlyer: key not found, invalid signature
@@ -47,18 +46,8 @@ _USED_TEXTS = (
     "client_order_id already exists",
     "cl_ord_id already in use",
     "duplicate order sent",
-    '"retcode":170141,',  # Bybit, of spot and of all markets
-    '"retcode":110072,',
-    '"scode":"51016"',  # OKX, of the client's id and of its own
-    '"scode":"51011"',
 )
 _PAST_DEADLINE = "eservice:deadline elapsed"
-_UNKNOWN_AT_BYBIT = (10000, 10016, 170001, 170007, 170032, 170035, 170146, 170234)
-"""Time-outs, errors of its servers and "submitted to the system": with HTTP 200, and ccxt takes most for rejections
-(https://bybit-exchange.github.io/docs/v5/error)."""
-_UNKNOWN_AT_OKX = (50004, 50013, 50026, 51054, 51149)
-"""Time-outs and errors of its servers (https://www.okx.com/docs-v5/en/#error-code): of the answer or of an order's row,
-some with HTTP 429, and ccxt does not know the last two."""
 # The exchange itself does not know the outcome.
 _UNKNOWN_TEXTS = (
     "egeneral:internal error",
@@ -66,10 +55,37 @@ _UNKNOWN_TEXTS = (
     "eservice:timeout",
     '"500.002"',
     "execution status unknown",
-    *(f'"retcode":{code},' for code in _UNKNOWN_AT_BYBIT),
-    *(f'code":"{code}"' for code in _UNKNOWN_AT_OKX),
 )
 _NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
+
+Codes = Mapping[str, Fault]
+"""What an answer has of a code → the fault."""
+
+
+def _codes(form: str, codes: Mapping[Fault, Sequence[int]]) -> Codes:
+    return {form.format(code): fault for fault, each in codes.items() for code in each}
+
+
+# https://bybit-exchange.github.io/docs/v5/error: used ids of spot and of all markets; time-outs, errors of its servers
+# and "submitted to the system", with HTTP 200, and ccxt takes most for rejections
+_OF_BYBIT = _codes(
+    '"retcode":{},',
+    {
+        "clock": (10002,),
+        "used": (170141, 110072),
+        "unknown": (10000, 10016, 170001, 170007, 170032, 170035, 170146, 170234),
+    },
+)
+# https://www.okx.com/docs-v5/en/#error-code, of the answer or of an order's row: used ids of the client and of its own;
+# time-outs and errors of its servers, some with HTTP 429, and ccxt does not know the last two
+_OF_OKX = _codes(
+    'code":"{}"', {"clock": (50102,), "used": (51016, 51011), "unknown": (50004, 50013, 50026, 51054, 51149)}
+)
+_BY_CODE: Mapping[str, Codes] = {
+    **dict.fromkeys(("bybit", "bybiteu", "bybitid"), _OF_BYBIT),
+    **dict.fromkeys(("okx", "okxus", "myokx"), _OF_OKX),
+}
+"""By ccxt's name of the exchange: elsewhere the same number says something else."""
 
 _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.OrderNotFound,), "not_found"),
@@ -93,9 +109,9 @@ def fault_of(error: ccxt.BaseError) -> Fault:
     already; unknown: it may or may not have happened; unavailable: the request was not sent.
     """
     text = str(error).lower()
-    by_text = _fault_by_text(text)
-    if by_text is not None:
-        return by_text
+    said = _fault_by_code(text) or _fault_by_text(text)
+    if said is not None:
+        return said
     for classes, fault in _BY_CLASS:
         if isinstance(error, classes):
             return fault
@@ -144,6 +160,11 @@ def is_clock_fault(error: ccxt.BaseError) -> bool:
 def is_past_deadline(error: ccxt.BaseError) -> bool:
     """Whether the order arrived after its deadline, or the exchange's clock is not as it was measured."""
     return _PAST_DEADLINE in str(error).lower()
+
+
+def _fault_by_code(text: str) -> Fault | None:
+    exchange, _, answer = text.partition(" ")
+    return next((fault for code, fault in _BY_CODE.get(exchange, {}).items() if code in answer), None)
 
 
 def _fault_by_text(text: str) -> Fault | None:

@@ -49,6 +49,13 @@ POSTS: list[tuple[ccxt.BaseError, type[ExchangeError]]] = [
     (ccxt.ExchangeError('kraken {"error":["EGeneral:Internal error"]}'), OutcomeUnknownError),
     (ccxt.ExchangeError('bitstamp {"code":"500.002","response_explanation":"failed"}'), OutcomeUnknownError),
     (ccxt.InvalidOrder('binance {"code":-2010,"msg":"Duplicate order sent."}'), OutcomeUnknownError),
+    # an order that was rejected for a reason of that number elsewhere
+    (ccxt.InvalidOrder('kucoin {"code":"50026","msg":"Too small"}'), OrderRejectedError),
+    (ccxt.InvalidOrder('okx {"code":"50026","msg":"System error"}'), OutcomeUnknownError),
+    (ccxt.InvalidOrder('myokx {"code":"1","data":[{"sCode":"51016"}]}'), OutcomeUnknownError),
+    (ccxt.InvalidOrder('bitget {"code":"1","data":[{"sCode":"51016"}]}'), OrderRejectedError),
+    (ccxt.InvalidOrder('bybit {"retCode":170141,"retMsg":"Duplicate"}'), OutcomeUnknownError),
+    (ccxt.InvalidOrder('gate {"retCode":170141,"retMsg":"Too small"}'), OrderRejectedError),
     (ccxt.NetworkError('binance {"code":-1007,"msg":"execution status unknown"}'), OutcomeUnknownError),
 ]
 
