@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -202,7 +203,7 @@ class Session:
         return tuple(dict.fromkeys(market.base for market in self.traded))
 
     def watched_cycles(self) -> tuple[Cycle, ...]:
-        return session_cycles(self.markets, self.cycles, self.settlement_currency)
+        return _watched_cycles(self.markets, self.cycles, self.settlement_currency)
 
     @property
     def trades_cycles(self) -> bool:
@@ -287,3 +288,9 @@ def _flat(session: Session, handler: SerializerFunctionWrapHandler) -> dict[str,
 
 
 _ADAPTER: TypeAdapter[Session] = TypeAdapter(Annotated[Session, BeforeValidator(_in_parts), WrapSerializer(_flat)])
+
+
+@lru_cache(maxsize=1)
+def _watched_cycles(markets: tuple[Market, ...], terms: CycleTerms | None, currency: str) -> tuple[Cycle, ...]:
+    """Return them from the second time on without searching: a bot asks for them at several places."""
+    return session_cycles(markets, terms, currency)

@@ -3,6 +3,7 @@
 Stateless: the differences found and the time of the last comparison are in the store.
 """
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -204,7 +205,7 @@ class Reconciliation:
     async def _halted(self) -> tuple[Resumption, ...]:
         if not permits_orders(self.settings().trading_state):
             return ()
-        pairs, cycles = await self.store.resumable_arbitrages(), await self.store.resumable_cycles()
+        pairs, cycles = await asyncio.gather(self.store.resumable_arbitrages(), self.store.resumable_cycles())
         # orders not posted are resumed by the bot loop, once the rate limits allow it
         return tuple(
             Resumption(one.arbitrage_id, is_cycle)

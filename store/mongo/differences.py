@@ -1,5 +1,6 @@
 """Reconciliation in MongoDB: each difference once, and the time up to which each exchange was compared."""
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
 from typing import Any
@@ -136,10 +137,16 @@ class MongoDifferences:
             await self._database[COMPARISONS].update_one({"_id": exchange}, {"$max": {"until": until}}, upsert=True)
 
     async def trades_since(self, exchange: str, since: int) -> list[TradeOfLegs]:
+        wanted = _at(exchange, since, "orders.leg")
+        of_pairs, of_cycles = await asyncio.gather(
+            self._pairs_since(exchange, since), read_cycle_trades(self._database, wanted)
+        )
+        return [*of_pairs, *of_cycles]
+
+    async def _pairs_since(self, exchange: str, since: int) -> list[Arbitrage]:
         with translated_errors():
             found = self._database[ARBITRAGES].find(_at(exchange, since), LEGS_ALONE).sort(OLDEST_FIRST)
-            pairs = [_without_levels(document) async for document in found]
-        return [*pairs, *await read_cycle_trades(self._database, _at(exchange, since, "orders.leg"))]
+            return [_without_levels(document) async for document in found]
 
     async def orders_since(self, exchange: str, since: int) -> dict[str, str]:
         fields = ("exchange", "client_order_id", "exchange_order_id")

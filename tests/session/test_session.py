@@ -125,6 +125,7 @@ def test_it_watches_no_cycles_unless_they_are_asked_for() -> None:
     session = replace(SESSION, markets=(USD_MARKET, coin, cross))
     assert session.watched_cycles() == ()
     asked = replace(session, cycles=CycleTerms(3, frozenset({"alpha"}), frozenset()))
+    assert asked.watched_cycles() is asked.watched_cycles(), "searched twice"
     assert [cycle.cycle_id for cycle in asked.watched_cycles()] == [
         "alpha:BTC/USD:buy>alpha:ETH/BTC:buy>alpha:ETH/USD:sell",
         "alpha:ETH/USD:buy>alpha:ETH/BTC:sell>alpha:BTC/USD:sell",
