@@ -78,7 +78,9 @@ async def test_it_talks_over_its_pipes_and_listens_nowhere(home: Path) -> None:
             answer = await client.call_tool("session_state", {})
             page = await client.read_resource("arbitrage://docs/risk")
             settings = json.loads((await client.read_resource("arbitrage://settings")).contents[0].text)
-            started = [one for one in psutil.Process().children(recursive=True) if "mcp" in one.cmdline()]
+            # those that have ended, of tests before, have no command any more
+            alive = [one for one in psutil.Process().children(recursive=True) if one.status() != psutil.STATUS_ZOMBIE]
+            started = [one for one in alive if "mcp" in one.cmdline()]
             assert [one.net_connections() for one in started] == [[]]
     assert answer.is_error
     assert "does not answer" in answer.content[0].text

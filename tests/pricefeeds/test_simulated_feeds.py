@@ -11,7 +11,9 @@ import pytest
 from exchanges.books.errors import FeedRejectedError
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
+from market.prices.quotes import Quote
 from pricefeeds.feed.timeouts import FeedTimeouts
+from pricefeeds.quoting.symbol_feed import Row
 from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from session.session import Session
@@ -68,7 +70,12 @@ async def test_feeds_show_the_exchanges_own_books(world: World, is_generic: bool
         # the world stands still now, and so do its books
         for market, watched in feeds.items():
             await until_shown(watched, world.levels(market.exchange, market.symbol))
-            assert all((one.bids, one.asks) != (two.bids, two.asks) for one, two in pairwise(watched.quotes)), market
+            # a slow machine may have dropped the connection in between, after which the same book is news
+            assert not any(is_repeat(one, two) for one, two in pairwise(watched.rows)), market
+
+
+def is_repeat(one: Row, two: Row) -> bool:
+    return isinstance(one, Quote) and isinstance(two, Quote) and (one.bids, one.asks) == (two.bids, two.asks)
 
 
 async def until_shown(watched: Watched, levels: tuple[object, object]) -> None:

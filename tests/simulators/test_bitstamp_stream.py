@@ -14,6 +14,8 @@ from tests.simulators.listener import Listener, Message, listening
 from tests.simulators.wire_recordings import has_shape, recorded
 
 Book = dict[tuple[str, Decimal], Decimal]
+BEHIND = 200
+"""Messages that may be on their way at most."""
 
 
 @pytest.fixture
@@ -63,8 +65,10 @@ async def test_a_rest_book_and_the_diffs_after_it_are_the_book(listener: Listene
         assert int(diff["microtimestamp"]) > last
         last = int(diff["microtimestamp"])
         book = applied(book, diff)
-    while book != standing(listener.outside):
-        book = applied(book, (await listener.next("data"))["data"])
+    for _ in range(BEHIND):
+        if book != standing(listener.outside):
+            book = applied(book, (await listener.next("data"))["data"])
+    assert book == standing(listener.outside)
     assert int((await rest_book(listener))["microtimestamp"]) >= last
 
 
@@ -81,6 +85,10 @@ async def test_a_whole_book_comes_with_each_change_and_not_before(listener: List
         assert bids[0] < asks[0]
         assert len(bids) <= 100
     assert stamps == sorted(set(stamps))
+    # on a slow machine the next books are on their way already
+    for _ in range(BEHIND):
+        if applied({}, data) != standing(listener.outside):
+            data = (await listener.next("data"))["data"]
     assert applied({}, data) == standing(listener.outside)
 
 

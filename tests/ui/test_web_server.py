@@ -60,10 +60,10 @@ async def next_of(client: websockets.ClientConnection, kind: str) -> dict[str, o
 async def test_everything_is_on_one_origin(address: str) -> None:
     async with client_at(address) as client:
         answers = {
-            path: (await client.get(path)) for path in ("/", "/api/ready", "/docs", "/assets/panel.js", "/api/x")
+            path: (await client.get(path)) for path in ("/", "/api/health", "/docs", "/assets/panel.js", "/api/x")
         }
     assert {path: answer.status_code for path, answer in answers.items()} == {
-        "/": 200, "/api/ready": 200, "/docs": 200, "/assets/panel.js": 200, "/api/x": 404,
+        "/": 200, "/api/health": 200, "/docs": 200, "/assets/panel.js": 200, "/api/x": 404,
     }  # fmt: skip
     assert "Streamlit" in answers["/"].text
 
