@@ -35,6 +35,10 @@ _OF_NO_BOOK = frozenset(("subscribe", "unsubscribe", "notice", "channel-conn-cou
 """Events that say nothing of the book; after a notice the exchange closes the connection by itself."""
 
 
+_PONGS = ("pong", b"pong")
+"""The answer to the text `ping`, which keeps a still connection."""
+
+
 class OkxStreamBook:
     """One instrument. `prevSeqId` is the id of the message before; ids may fall in between, after a maintenance.
 
@@ -51,6 +55,8 @@ class OkxStreamBook:
         return [Send(_request("subscribe", self._instrument))]
 
     def take_frame(self, frame: str | bytes, now: int) -> list[WireOutput]:
+        if frame in _PONGS:
+            return []
         fields = fields_of(frame)
         if "event" in fields:
             _check_event(fields)

@@ -92,6 +92,8 @@ def test_levels_beyond_the_depth_are_forgotten() -> None:
 @pytest.mark.parametrize(
     "frame",
     [
+        "pong",
+        b"pong",
         '{"event":"subscribe","arg":{"channel":"books","instId":"BTC-USDT"},"connId":"1"}',
         '{"event":"unsubscribe","arg":{"channel":"books","instId":"BTC-USDT"},"connId":"1"}',
         '{"event":"notice","code":"64008","msg":"The connection will soon be closed for a service upgrade."}',
@@ -100,7 +102,7 @@ def test_levels_beyond_the_depth_are_forgotten() -> None:
         okx_book("snapshot", -1, 11, BIDS, ASKS, instrument="ETH-USDT").replace('"books"', '"books5"'),
     ],
 )
-def test_other_messages_are_received_without_effect(frame: str) -> None:
+def test_other_messages_are_received_without_effect(frame: str | bytes) -> None:
     assert conversation_of(EXCHANGE).take_frame(frame, NOW) == []
 
 
@@ -109,7 +111,6 @@ def test_other_messages_are_received_without_effect(frame: str) -> None:
     [
         "{}",
         "[]",
-        "pong",
         '{"event":"login","code":"0"}',
         '{"arg":5}',
         '{"arg":{"channel":"books","instId":"BTC-USDT"}}',
