@@ -300,6 +300,8 @@ def _chaos(arguments: argparse.Namespace) -> int:
     from launch.chaos.run import ChaosOptions, chaos_configuration, chaos_home, run_chaos
 
     config = Configuration() if arguments.config is None else read_configuration(arguments.config, os.environ)
+    if arguments.exchanges:
+        config = config.model_copy(update={"exchanges": tuple(arguments.exchanges)})
     options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port, arguments.market, config)
     chaos_configuration(config)
     home = chaos_home(home_folder())

@@ -312,6 +312,21 @@ def test_without_a_place_for_the_document_nothing_starts(
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("names", "said"), [(["kraken"], "names only one exchange"), (["kraken", "nowhere"], "unknown exchange 'nowhere'")]
+)
+def test_exchanges_are_named_as_in_a_configuration(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    names: list[str],
+    said: str,
+) -> None:
+    monkeypatch.setenv("ARBITRAGE_HOME", str(tmp_path))
+    assert run(["chaos", "--exchanges", *names]) == 2
+    assert said in capsys.readouterr().err
+
+
 def test_a_run_has_the_users_exchanges_and_its_own_settings() -> None:
     asked = {"assets": ["BTC", "ETH"], "exchange": {"kraken": {"adapter": "generic"}}, "settings": {"max_notional": 5}}
     asked |= {"cycles": {"within": True}}

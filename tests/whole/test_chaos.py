@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from exchanges.catalogue import EXCHANGES
 from launch.chaos.schedule import FAULT_EVERY, PROCESS_ROLES
 from tests.whole.running import new_home, ours_running, run_command
 
@@ -16,6 +17,7 @@ LIMIT_SECONDS = 960
 """The chaos run, and the time a loaded machine needs to start and to recover."""
 MIN_ORDERS = 20
 """Minimum orders of each run of the soak test."""
+MIN_ORDERS_OF_ALL = 100
 RARE = {
     "lost_acknowledgement",
     "disconnect_during_order",
@@ -34,11 +36,11 @@ RARE = {
 them; the soak test has them all."""
 
 
-def chaos_document_of(folder: Path, seed: int, seconds: int = SECONDS) -> dict[str, Any]:
+def chaos_document_of(folder: Path, seed: int, seconds: int = SECONDS, *more: str) -> dict[str, Any]:
     """Return the document of a run without violations."""
     home = new_home(folder / "home")
     out = home / "out.json"
-    words = ("chaos", "--seconds", str(seconds), "--seed", str(seed), "--json", str(out))
+    words = ("chaos", "--seconds", str(seconds), "--seed", str(seed), "--json", str(out), *more)
     done = run_command(home, *words, seconds=LIMIT_SECONDS)
     assert out.exists(), done.stdout + done.stderr
     document: dict[str, Any] = json.loads(out.read_text())
@@ -73,3 +75,10 @@ def test_ten_schedules_leave_the_ledger_right(tmp_path: Path, seed: int) -> None
     assert document["orders"] >= MIN_ORDERS
     assert document["arbitrages"].get("closed", 0) > 0
     assert "lost_acknowledgement" in document["faults"]
+
+
+@pytest.mark.soak
+def test_all_exchanges_at_once_leave_the_ledger_right(tmp_path: Path) -> None:
+    document = chaos_document_of(tmp_path, 1, SECONDS, "--exchanges", *EXCHANGES)
+    assert document["orders"] >= MIN_ORDERS_OF_ALL
+    assert document["takeovers"].keys() >= set(EXCHANGES)

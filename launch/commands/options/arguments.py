@@ -237,6 +237,13 @@ def add_chaos(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML configuration of its assets and exchanges (default: none)"
     )
+    parser.add_argument(
+        "--exchanges",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="exchanges that take part (default: those of the configuration, or of a paper session)",
+    )
     _add_regions(parser)
 
 
