@@ -61,9 +61,9 @@ class MemoryFailedRows:
 
     async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
         known = self._rows.get(row.key)
-        if known is None or (known.occurrence, known.state) != (row.occurrence, row.state):
+        if known is None or _claim(known) != _claim(row):
             return None
-        self._rows[row.key] = replace(known, state="replayed", changed_by=who)
+        self._rows[row.key] = replace(known, state="replayed", changed_by=who, claims=known.claims + 1)
         return self._rows[row.key]
 
     async def release(self, row: FailedRow, who: str) -> None:
@@ -77,3 +77,8 @@ class MemoryFailedRows:
     def _of(self, app: str, choice: FailedChoice) -> list[FailedRow]:
         found = [one for one in self._rows.values() if one.app == app and choice.fits(one)]
         return sorted(found, key=lambda one: one.place)
+
+
+def _claim(row: FailedRow) -> tuple[str, str, int]:
+    """Return what changes when somebody claims the row."""
+    return row.occurrence, row.state, row.claims

@@ -75,8 +75,9 @@ class MongoFailedRows:
         return None if found is None else _row(found)
 
     async def claim(self, row: FailedRow, who: str) -> FailedRow | None:
-        free = {"_id": row.key, "occurrence": row.occurrence, "state": row.state}
-        change = {"$set": {"state": "replayed", "changed_by": who}}
+        # null stands for none, also in rows of earlier versions
+        free = {"_id": row.key, "occurrence": row.occurrence, "state": row.state, "claims": row.claims or None}
+        change = {"$set": {"state": "replayed", "changed_by": who}, "$inc": {"claims": 1}}
         with translated_errors():
             found = await self._rows.find_one_and_update(free, change, return_document=ReturnDocument.AFTER)
         return None if found is None else _row(found)

@@ -41,6 +41,8 @@ class FailedRow:
     place: str = ""
     changed_by: str = ""
     """Who edited the values, or gave the row again."""
+    claims: int = 0
+    """How often it was claimed to be given again."""
 
     @property
     def key(self) -> str:
