@@ -37,6 +37,10 @@ CREATE TABLE IF NOT EXISTS destinations (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS turns ON destinations (sink, server, retried, due);
 CREATE INDEX IF NOT EXISTS oldest ON destinations (sink, first);
+-- counted with each row: at an opening nobody looks through a gigabyte of them
+CREATE TABLE IF NOT EXISTS totals (
+    sink TEXT PRIMARY KEY, rows INTEGER NOT NULL, bytes INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (
     log TEXT NOT NULL, partition INTEGER NOT NULL, next INTEGER NOT NULL, time INTEGER NOT NULL,
     row INTEGER NOT NULL, place INTEGER NOT NULL, PRIMARY KEY (log, partition)
@@ -45,6 +49,8 @@ CREATE TABLE IF NOT EXISTS log_sinks (
     log TEXT NOT NULL, sink TEXT NOT NULL, stream TEXT NOT NULL, PRIMARY KEY (log, sink)
 );
 """
+_LAYOUT = 1
+"""Of the file: 1 has `totals`."""
 
 
 class OutboxHeldError(Exception):
@@ -98,15 +104,12 @@ class RowOutbox:
             self._connection.execute("PRAGMA journal_mode = WAL")
             self._connection.execute("PRAGMA synchronous = NORMAL")
             self._connection.executescript(_TABLES)
+            self._count_older()
         except sqlite3.OperationalError as error:
             self._connection.close()
             if "locked" in str(error):
                 raise OutboxHeldError(f"another run sends the rows of this app ({path})") from None
             raise
-        found = self._connection.execute("SELECT sink, SUM(rows) FROM destinations GROUP BY sink")
-        self._counts = Counter(dict(found.fetchall()))
-        sizes = self._connection.execute("SELECT sink, SUM(LENGTH(body)) FROM rows GROUP BY sink")
-        self._sizes = Counter(dict(sizes.fetchall()))
 
     def close(self) -> None:
         self._connection.close()
@@ -156,9 +159,11 @@ class RowOutbox:
                 [(*key, server, *key, count, now) for (*key, server), count in counts.items()],
             )
             self._save_places(connection, places)
-        self._counts.update(one.sink for one in given)
-        for sink, _, _, _, body in queued:
-            self._sizes[sink] += len(body)
+            connection.executemany(
+                "INSERT INTO totals VALUES (?, 1, ?) "
+                "ON CONFLICT DO UPDATE SET rows = rows + 1, bytes = bytes + excluded.bytes",
+                [(sink, len(body)) for sink, _, _, _, body in queued],
+            )
 
     def first(self, sink: str, destination: str, most: int) -> list[WaitingRow]:
         """Return the rows that are next: as many as BATCH_BYTES have, at least one."""
@@ -197,8 +202,10 @@ class RowOutbox:
                 "WHERE sink = ? AND destination = ?",
                 (len(rows), now, *key, *key),
             )
-        self._counts[sink] -= len(rows)
-        self._sizes[sink] -= sum(one.size for one in rows)
+            connection.execute(
+                "UPDATE totals SET rows = rows - ?, bytes = bytes - ? WHERE sink = ?",
+                (len(rows), sum(one.size for one in rows), sink),
+            )
 
     def servers(self, sink: str) -> list[str]:
         """Return the servers for which rows wait."""
@@ -255,7 +262,7 @@ class RowOutbox:
 
     def sinks(self) -> dict[str, int]:
         """Return how many rows wait of each sink, also of those that the app's text no longer has."""
-        return {sink: count for sink, count in self._counts.items() if count}
+        return dict(self._connection.execute("SELECT sink, rows FROM totals WHERE rows > 0").fetchall())
 
     def _save_places(self, connection: sqlite3.Connection, places: Mapping[str, Mapping[int, Place]]) -> None:
         read = [(log, partition, *place) for log, one in places.items() for partition, place in one.items()]
@@ -263,7 +270,17 @@ class RowOutbox:
 
     def sizes(self) -> dict[str, int]:
         """Return how many bytes the values of each sink's rows have."""
-        return {sink: size for sink, size in self._sizes.items() if size}
+        return dict(self._connection.execute("SELECT sink, bytes FROM totals WHERE rows > 0").fetchall())
+
+    def _count_older(self) -> None:
+        """Count the rows of a file that an earlier version of this program made."""
+        with self._transaction() as connection:
+            (layout,) = connection.execute("PRAGMA user_version").fetchone()
+            if layout < _LAYOUT:
+                connection.execute(
+                    "INSERT OR REPLACE INTO totals SELECT sink, COUNT(*), SUM(LENGTH(body)) FROM rows GROUP BY sink"
+                )
+                connection.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
