@@ -48,7 +48,7 @@ class MarketsOptions:
 def list_markets(options: MarketsOptions, config: Configuration, echo: Echo) -> int:
     """Print a table. Raises CannotStartError for an unknown asset or exchange."""
     listed = _listed(config)
-    markets = listed if options.asks_for_listed else [one for one in listed if one.is_fx or _is_configured(one, config)]
+    markets = listed if options.asks_for_listed else _configured(listed, config)
     bases = tuple(dict.fromkeys((*simulated_bases(), *(market.base for market in markets if not market.is_fx))))
     exchanges = dict.fromkeys(market.exchange for market in markets if not market.is_fx)
     _check_known("--asset", options.asset, bases)
@@ -81,17 +81,21 @@ def _listed(config: Configuration) -> tuple[Market, ...]:
     return tuple(market for market in markets if market.is_fx or not names or market.exchange in names)
 
 
-def _is_configured(market: Market, config: Configuration) -> bool:
-    """Return whether a session trades it. Those of an exchange with a name of its own are configured, each."""
+def _configured(listed: tuple[Market, ...], config: Configuration) -> tuple[Market, ...]:
+    """Return those that a session trades. Those of an exchange with a name of its own are configured, each."""
     names = config.session_exchanges
     if has_own_names(names, config):
-        return True
+        return listed
     exchanges = names or {one.exchange for one in paper_markets()}
-    named = config.markets.get(market.exchange)
-    is_named = named is None or market.symbol in named.symbols
-    if market in cross_markets(simulated_bases()) and market not in asked_crosses(config):
-        return False
-    return market.base in config.known_assets and market.exchange in exchanges and is_named
+    left_out = set(cross_markets(simulated_bases())) - set(asked_crosses(config))
+
+    def is_configured(market: Market) -> bool:
+        named = config.markets.get(market.exchange)
+        is_named = named is None or market.symbol in named.symbols
+        is_traded = market.base in config.known_assets and market.exchange in exchanges
+        return is_traded and is_named and market not in left_out
+
+    return tuple(market for market in listed if market.is_fx or is_configured(market))
 
 
 def _fees(exchanges: Iterable[str], config: Configuration) -> Mapping[str, Decimal]:

@@ -132,7 +132,7 @@ def _body(shape: QueryShape, leave: str) -> list[str]:
     """Return what is done with one row. `leave`: the statement by which a row that gives nothing is left."""
     return [
         *(f"if not {condition}: {leave}" for condition in shape.conditions),
-        *(_in_one_step(shape) if _has_one_step(shape) else _window(shape.window, shape.selection)),
+        *_entered(shape),
         *_selected(shape, leave),
         *_passed_on(shape),
     ]
@@ -152,8 +152,19 @@ def _indented(lines: Iterable[str], steps: int = 1) -> list[str]:
     return [STEP * steps + line for line in lines]
 
 
-def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> list[str]:
-    """Return the row enters, and what leaves is taken from the aggregators."""
+def _entered(shape: QueryShape) -> list[str]:
+    """Return the row enters its window, and what leaves is taken from the aggregators."""
+    window, selection = shape.window, shape.selection
+    if window is None:
+        return []
+    if not _has_one_step(shape):
+        return _in_two_steps(window, selection)
+    if isinstance(window, TimePlan):
+        return _moved_on(window, selection)
+    return _exchanged(window.length, selection)
+
+
+def _in_two_steps(window: LengthPlan | TimePlan, selection: SelectorPlan) -> list[str]:
     removed = _of_aggregators(selection, [kind.source.remove for kind in selection.kinds])
     match window:
         case LengthPlan(length=length):
@@ -171,8 +182,6 @@ def _window(window: LengthPlan | TimePlan | None, selection: SelectorPlan) -> li
                 "enter((EXPIRED, at, row))",
                 "if not window.is_swept: window.sweep_later()",
             ]
-        case None:
-            return []
 
 
 def _has_one_step(shape: QueryShape) -> bool:
@@ -186,12 +195,6 @@ def _has_one_step(shape: QueryShape) -> bool:
         and all(kind.source.exchange and kind.type == "double" for kind in selection.kinds)
         and all(OF_A_COLUMN.fullmatch(source) for source in selection.source.arguments)
     )
-
-
-def _in_one_step(shape: QueryShape) -> list[str]:
-    if isinstance(shape.window, TimePlan):
-        return _moved_on(shape.window, shape.selection)
-    return _exchanged(0 if shape.window is None else shape.window.length, shape.selection)
 
 
 def _moved_on(window: TimePlan, selection: SelectorPlan) -> list[str]:

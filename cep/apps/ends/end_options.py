@@ -2,8 +2,9 @@
 
 import re
 from difflib import get_close_matches
+from functools import partial
 
-from cep.apps.formats.map_options import TRUTHS
+from cep.apps.formats.map_options import truth_of
 from cep.apps.language.app_ends import AppEnd
 from cep.apps.language.errors import AppUnsupportedError
 
@@ -37,10 +38,7 @@ class EndOptions:
         return self._end.options[name]
 
     def truth(self, name: str, *, default: bool) -> bool:
-        text = self.text(name, str(default)).lower()
-        if text not in TRUTHS:
-            raise refused(self._end, f"{name} = {text!r}: there are true and false")
-        return TRUTHS[text]
+        return truth_of(name, self.text(name, str(default)), partial(refused, self._end))
 
     def number(self, name: str, default: int, most: int) -> int:
         text = self.text(name, str(default))

@@ -1,7 +1,7 @@
 """What a text says in `@map(…)` of a source or a sink: its options, where the columns are, and its payload. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 
 from cep.apps.formats.typed_values import ColumnTypes
@@ -14,7 +14,6 @@ TRANSPORT = "trp:"
 Properties = tuple[tuple[str, str], ...]
 """Column → the property of the message that it is, such as `topic`."""
 _PARTS = ("attributes.", "payload.")
-TRUTHS = {"true": True, "false": False}
 _EVERYWHERE = ("map.type", "map.payload", "map.fail.on.missing.attribute")
 
 
@@ -40,10 +39,7 @@ class MapOptions:
         return self._options.get(name, default)
 
     def truth(self, name: str, *, default: bool) -> bool:
-        text = self.text(name, str(default)).lower()
-        if text not in TRUTHS:
-            raise self.refused(f"{name} = {text!r}: there are true and false")
-        return TRUTHS[text]
+        return truth_of(name, self.text(name, str(default)), self.refused)
 
     def number(self, name: str, default: int, most: int) -> int:
         text = self.text(name, str(default))
@@ -60,10 +56,8 @@ class MapOptions:
 
     def needs_all(self, *, default: bool) -> bool:
         """Return whether a row that lacks a column is none."""
-        said = self.end.options.get("map.fail.on.missing.attribute", str(default)).lower()
-        if said not in TRUTHS:
-            raise self.refused(f"fail.on.missing.attribute = {said!r}: there are true and false")
-        return TRUTHS[said]
+        name = "fail.on.missing.attribute"
+        return truth_of(name, self.end.options.get(f"map.{name}", str(default)), self.refused)
 
     def family(self, prefix: str) -> Mapping[str, str]:
         """Return the options below a name, such as `regex.`."""
@@ -137,3 +131,10 @@ class MapOptions:
 def of_properties(wanted: Properties, found: Mapping[str, str] | None) -> dict[str, str]:
     """Return the columns that are properties of the message, as far as it has them."""
     return {name: found[key] for name, key in wanted if key in found} if found else {}
+
+
+def truth_of(name: str, text: str, refused: Callable[[str], AppUnsupportedError]) -> bool:
+    """Return what an option says. Raises what `refused` makes of the problem."""
+    if text.lower() not in ("true", "false"):
+        raise refused(f"{name} = {text!r}: there are true and false")
+    return text.lower() == "true"

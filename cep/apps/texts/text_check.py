@@ -40,7 +40,6 @@ MOST_MICROSECONDS = 3_000_000
 """Time for the mistakes after the first."""
 MOST_REPAIRS = 20
 """Of one statement."""
-Part = AppPart
 Found = TypeVar("Found")
 
 
@@ -133,11 +132,11 @@ def _define_functions(app: App, plan: AppPlan, search: _Search) -> None:
                 search.lost.add(one.name)
 
 
-def _compile(plan: AppPlan, part: Part, environment: Environment, search: _Search) -> None:
+def _compile(plan: AppPlan, part: AppPart, environment: Environment, search: _Search) -> None:
     """Add the part to the plan, as far as it is right."""
     made = [name for name in _made(part) if name not in _known(plan)]
     is_unsure = not search.unsure.isdisjoint(_read(part))
-    rest: Part = part
+    rest: AppPart = part
     for repairs in range(MOST_REPAIRS):
         try:
             compile_part(plan, rest, environment)
@@ -159,14 +158,14 @@ def _compile(plan: AppPlan, part: Part, environment: Environment, search: _Searc
         search.unsure.update(made)
 
 
-def _give_up(plan: AppPlan, part: Part, search: _Search) -> None:
+def _give_up(plan: AppPlan, part: AppPart, search: _Search) -> None:
     """Let those who read what cannot be compiled be checked, as far as its columns are known."""
     if isinstance(part, WindowDefinition) and part.name not in _known(plan):
         plan.streams[part.name] = columns_of(part.columns)
         search.unsure.add(part.name)
 
 
-def _types(plan: AppPlan, part: Part) -> tuple[ValueType, ...]:
+def _types(plan: AppPlan, part: AppPart) -> tuple[ValueType, ...]:
     """Return the types of the columns of the stream that a query writes to, if it is defined."""
     if isinstance(part, Query) and isinstance(part.output, InsertInto):
         return tuple(one.type for one in plan.streams.get(part.output.target.name, ()))
@@ -177,14 +176,14 @@ def _known(plan: AppPlan) -> set[str]:
     return {*plan.streams, *plan.windows, *plan.tables, *plan.aggregations, *plan.own.defined}
 
 
-def _made(part: Part) -> Iterable[str]:
+def _made(part: AppPart) -> Iterable[str]:
     """Return the names that are known once the part is."""
     if isinstance(part, Query | PartitionBlock):
         return stream_names(App((), (), (part,))).inserted
     return (part.name,)
 
 
-def _read(part: Part) -> Iterable[str]:
+def _read(part: AppPart) -> Iterable[str]:
     if isinstance(part, Query | PartitionBlock):
         return stream_names(App((), (), (part,))).read
     return ()
