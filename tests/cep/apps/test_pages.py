@@ -16,8 +16,10 @@ from cep.apps.compiler.value_functions import FUNCTIONS, LIBRARY
 from cep.apps.compiler.window_plans import STREAM_WORKER_NAMES, WINDOWS
 from cep.apps.engine.app_cases import differences, read_case, same_values
 from cep.apps.engine.stream_engine import StreamEngine
+from cep.apps.formats.case_messages import with_rows
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.functions.signature import NamedFunction
+from cep.apps.hosts.hosted_app import app_source
 from cep.apps.hosts.product_streams import parse_with_product_streams
 from cep.apps.language.app_parser import parse_app
 from tests.cep.apps.page_examples import BLOCK, DocumentedApp, documented_apps, plain, ran, refusal, same_rows
@@ -48,6 +50,12 @@ def test_an_example_does_what_the_page_says(app: DocumentedApp, terms: OperatorT
             assert same_rows(given, app.rows), given
 
 
+@pytest.mark.parametrize("app", [app for app in APPS if app.page == "recipes.md"], ids=lambda app: f"{app.line}")
+def test_a_recipe_can_be_hosted_as_it_is(app: DocumentedApp) -> None:
+    (text,) = app.texts
+    assert f"@App:name('{app_source(text, 'file').name}')" in text
+
+
 @pytest.mark.parametrize("page", sorted(PAGES.glob("*.md")), ids=lambda page: page.stem)
 def test_cases_and_python_do_what_the_page_says(page: Path, tmp_path: Path) -> None:
     app = ""
@@ -55,7 +63,7 @@ def test_cases_and_python_do_what_the_page_says(page: Path, tmp_path: Path) -> N
         if kind == "sql":
             app = content
         elif kind == "json" and '"events"' in content:
-            case = read_case(" ".join(content.split()))
+            case = read_case(with_rows(" ".join(content.split()), app, parse_with_product_streams))
             assert case.expected.out
             assert differences(case, app, parse_with_product_streams) == []
         elif kind == "python":
