@@ -58,6 +58,7 @@ class SweepOptions:
     resume: str | None = None
     show: str | None = None
     json: Path | None = None
+    progress: Path | None = None
 
 
 def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
@@ -77,7 +78,7 @@ def finished_sweep(home: Path, options: SweepOptions, echo: Echo) -> SweepTable:
         store = sweep_store(home, definition.name)
         with process_lock(home, f"sweep-{definition.name}"):
             store.begin(definition)
-            _run(home, tick_set, store, options.master, echo)
+            _run(home, tick_set, store, options, echo)
         return _table(store)
     except (SweepRejectedError, ImportRejectedError, CepCannotStartError) as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from error
@@ -138,7 +139,7 @@ def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepD
     return tick_set, definition
 
 
-def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Echo) -> None:
+def _run(home: Path, tick_set: TickSet, store: SweepStore, options: SweepOptions, echo: Echo) -> None:
     definition = store.definition()
     missing = len(store.missing(definition))
     if not missing:
@@ -148,7 +149,7 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Ec
     else:
         echo(f"sweep {definition.name}: {definition.grid.size:,} sets over {tick_set.manifest.quotes:,} quotes")
     advice = f"Finished sets are stored: continue with `arbitrage sweep --resume {definition.name}`."
-    with Stopping(backtest_log(home), advice), Progress(None, in_lines=True) as progress:
+    with Stopping(backtest_log(home), advice), Progress(options.progress, in_lines=True) as progress:
 
         def report_progress(stage: str, share: float) -> None:
             if stage != TRADING:
@@ -157,7 +158,7 @@ def _run(home: Path, tick_set: TickSet, store: SweepStore, master: str, echo: Ec
             done = definition.grid.size - _sets_missing(store, definition)
             progress(stage, done / definition.grid.size, f"{done:,} of {definition.grid.size:,} sets")
 
-        with _workers(home, master, tick_set.manifest.rows, progress) as workers:
+        with _workers(home, options.master, tick_set.manifest.rows, progress) as workers:
             run_sweep(workers, tick_set, definition, store, report_progress)
 
 

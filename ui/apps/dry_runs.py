@@ -43,6 +43,8 @@ class DryRuns:
     """Of the folder with the runs."""
     advice: str = "choose less of the log"
     """What to do about a run that takes too long."""
+    seconds: float = MOST_SECONDS
+    """That a run may take."""
     _running: dict[str, asyncio.subprocess.Process] = field(default_factory=dict)
     _worker: "asyncio.Task[None] | None" = None
 
@@ -80,6 +82,16 @@ class DryRuns:
         place = self.folder / run_id
         more = _read(place / "result.json") if state["state"] == "done" else _read(place / "progress.json")
         return {**more, **state, **({"progress": 1.0} if state["state"] == "done" else {})}
+
+    def listed(self) -> list[Row]:
+        """Return all runs with what was asked and how far they are, without their results, newest first."""
+        return [
+            self._asked(one["id"]) | _read(self.folder / one["id"] / "progress.json") | one for one in self._states()
+        ]
+
+    def asked(self, run_id: str) -> Row:
+        """Return what was asked. Raises KeyError."""
+        return self._asked(self._state(run_id)["id"])
 
     def rows(self, run_id: str, offset: int, limit: int) -> list[Row]:
         """Return rows of a run that is done, oldest first. Reads the file: call it in a thread. Raises KeyError."""
@@ -130,9 +142,9 @@ class DryRuns:
             self._note(self._state(run_id) | {"state": "failed", "reason": reason, "ended_at": wall_now()})
             return
         self._running[run_id] = process
-        reason = f"it took longer than {MOST_SECONDS:g} s; {self.advice}"
+        reason = f"it took longer than {self.seconds:g} s; {self.advice}"
         try:
-            async with asyncio.timeout(MOST_SECONDS):
+            async with asyncio.timeout(self.seconds):
                 # not `communicate`, which would close the pipe by whose end the process knows of ours
                 reported = await process.stderr.read() if process.stderr is not None else b""
                 await process.wait()
@@ -150,6 +162,9 @@ class DryRuns:
 
     def _note(self, state: Row) -> None:
         replace_file(self.folder / state["id"] / "state.json", lambda: orjson.dumps(state))
+
+    def _asked(self, run_id: str) -> Row:
+        return _read(self.folder / run_id / "request.json")
 
     def _state(self, run_id: str) -> Row:
         is_id = len(run_id) == 32 and run_id.isascii() and run_id.isalnum()

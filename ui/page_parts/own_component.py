@@ -56,6 +56,7 @@ COMPONENTS = {
     "people_view": Files(STEERING_HTML, MARKET_CSS, "people_view.js"),
     "recordings_view": Files(STEERING_HTML, (*MARKET_CSS, "assets/alerts.css"), "recordings_view.js"),
     "comparison_view": Files(STEERING_HTML, MARKET_CSS, "comparison_view.js"),
+    "sweep_view": Files(STEERING_HTML, (*MARKET_CSS, "assets/alerts.css"), "sweep_view.js"),
     "app_signals_view": Files(STEERING_HTML, (*STEERING_CSS, "assets/apps.css"), "app_signals_view.js"),
     "app_pins": Files(STEERING_HTML, APPS_CSS, "app_pins_view.js"),
 }

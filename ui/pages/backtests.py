@@ -12,6 +12,7 @@ from ui.page_parts.page_times import moment, shown_zone
 from ui.panels.backtest_actions import end_backtest, fee_tiers_of, known_jobs, known_tick_sets, start_backtest
 from ui.panels.backtest_list import render_jobs
 from ui.services.dashboard import Dashboard
+from ui.services.settings_fields import FIRST, TOPICS, setting_label
 from wording.labels import BACKTEST_FIELDS as LABELS
 
 PLACE = "backtests"
@@ -19,6 +20,8 @@ RECORDINGS = "recordings_view"
 PREFIX = "backtest."
 EMPTY = "from the tick set"
 THRESHOLDS = ("min_net_bps", "max_notional", "max_total_notional", "cool_down_ms")
+SWEPT = ("fee_bps", "latency_ms")
+"""Parameters that a sweep varies beside settings."""
 PLAIN = ("tick_set", "fee_bps", "latency_ms", "seed", "failed_percent")
 
 
@@ -39,8 +42,16 @@ def render_backtests() -> None:
     own_component("recordings_view")(key=RECORDINGS, data={"sets": bool(tick_sets)}, on_started_change=lambda: None)
     if tick_sets:
         _render_form(dashboard, tick_sets)
+        swept = {"sets": [one.name for one in tick_sets], "parameters": _parameters()}
+        own_component("sweep_view")(key="sweep_view", data=swept, on_started_change=lambda: None)
     render_jobs(dashboard, jobs, _end)
     own_component("comparison_view")(key="comparison_view")
+
+
+def _parameters() -> list[tuple[str, str]]:
+    """Return name and label of what a sweep from the page may vary."""
+    fields = (field for group in (FIRST, *TOPICS) for field in group.fields if not field.choices)
+    return [*((field.name, setting_label(field.name)) for field in fields), *((name, LABELS[name]) for name in SWEPT)]
 
 
 def _render_form(dashboard: Dashboard, tick_sets: list[TickSetSummary]) -> None:

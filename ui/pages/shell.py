@@ -26,7 +26,7 @@ PATHS = {
     "/opportunities": ("header.js",),
     "/trades": ("header.js", "table_clicks.js"),
     "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js", "people_view.js"),
-    "/backtests": ("header.js", "signing_in.js", "recordings_view.js", "comparison_view.js"),
+    "/backtests": ("header.js", "signing_in.js", "recordings_view.js", "sweep_view.js", "comparison_view.js"),
     "/apps": ("header.js", "signing_in.js", "apps_page.js"),
     "/signals": ("header.js", "app_signals_view.js"),
     "/health": ("header.js", "alerts_view.js", "alert_rules_view.js"),

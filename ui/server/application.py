@@ -53,9 +53,10 @@ from ui.api.desk import alert_rule_routes as alert_rules
 from ui.api.desk import candle_routes as candles
 from ui.api.runs import comparison_routes as comparisons
 from ui.api.runs import recording_routes as recordings
+from ui.api.runs import sweep_routes as sweeps
 from ui.apps.acting_apps import follow_acting_apps
 from ui.apps.app_endpoints import AppEndpoints
-from ui.apps.app_processes import DRY_RUN, TEXTS, configured, recording_jobs
+from ui.apps.app_processes import DRY_RUN, TEXTS, configured, recording_jobs, sweep_jobs
 from ui.apps.app_signals import AppSignals
 from ui.apps.app_texts import AppTexts
 from ui.apps.dry_runs import DryRuns
@@ -181,6 +182,7 @@ READING = (
     regions,
     risk,
     strategies,
+    sweeps,
     trades,
     tuning,
 )
@@ -277,6 +279,7 @@ async def _following(app: FastAPI, session: Session, config: Path | None) -> Asy
         await app.state.app_texts.close()
         await app.state.dry_runs.close()
         await app.state.recording_jobs.close()
+        await app.state.sweep_jobs.close()
         tasks = (following, auditing, acting, alerting)
         for task in tasks:
             task.cancel()
@@ -292,9 +295,10 @@ def _begin_runs(app: FastAPI, session: Session, config: Path | None) -> None:
     app.state.what_if, app.state.comparisons = WhatIf(), Comparisons()
     app.state.uploads = Uploads(session.home / "uploads")
     app.state.dry_runs = DryRuns(session.home, configured(DRY_RUN, config))
-    app.state.recording_jobs = recording_jobs(session.home)
+    app.state.recording_jobs, app.state.sweep_jobs = recording_jobs(session.home), sweep_jobs(session.home)
     app.state.dry_runs.begin()
     app.state.recording_jobs.begin()
+    app.state.sweep_jobs.begin()
 
 
 def is_from_operator(app: FastAPI, headers: RawHeaders) -> bool:

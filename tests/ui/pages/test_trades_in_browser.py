@@ -12,6 +12,7 @@ from runtime.clock import wall_now
 from session.session import Session
 from store.mongo.store import open_store
 from store.records.backtest_requests import BacktestFigures, BacktestRequest, BacktestTrade, TickSetSummary
+from tests.backtest.sweep_samples import log_of, tick_set_of
 from tests.store.reservation_requests import opportunity
 from tests.ui.pages.browser import AT_REST, NEWS_MS, PAINT_MS, Scheme, Watched, awaited, opened
 from tests.ui.pages.test_every_page_in_browser import grave_violations
@@ -72,9 +73,7 @@ def test_somebody_without_a_recording_runs_the_example_and_sees_what_was_rejecte
 ) -> None:
     page, session = wide.page, served_dashboard.session
     wide.go("Backtests")
-    page.get_by_label("API key", exact=True).fill((session.home / "api_key").read_text().strip(), timeout=PAINT_MS)
-    page.get_by_role("button", name="Sign in").click()
-    expect(page.get_by_text("may change settings")).to_be_visible(timeout=NEWS_MS)
+    signed_in(page, session)
     said = wide.part("recordings-said")
     page.get_by_role("button", name="Make the example and run a backtest on it").click()
     expect(said).to_contain_text("waiting until backtests know it", timeout=PAINT_MS)
@@ -127,6 +126,57 @@ def test_a_job_outlives_lost_answers_and_is_stopped(chromium: Browser, served_da
         page.get_by_role("button", name="Stop it").click()
         expect(said).to_have_text("Not done: cancelled", timeout=NEWS_MS)
         expect(page.get_by_role("button", name="Stop it")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light")])
+def test_a_sweep_is_drawn_as_a_map_and_a_set_of_it_run(
+    chromium: Browser, served_dashboard: Served, width: int, scheme: Scheme
+) -> None:
+    session = served_dashboard.session
+    if not (session.data_home / "ticks" / "swept").exists():
+        tick_set_of(log_of(seed=11, rows=120), session.data_home / "ticks" / "swept")
+    awaited(reported(session, replace(TICK_SET, name="swept")))
+    with opened(chromium, served_dashboard, width, scheme, path="backtests") as watched:
+        page, part = watched.page, watched.part("sweeps")
+        signed_in(page, session)
+        part.get_by_text("Try many settings").click()
+        part.get_by_label("Recording to sweep").select_option("swept")
+        part.get_by_label("Values down").fill("4, 8")
+        part.get_by_label("Across", exact=True).select_option("latency_ms")
+        part.get_by_label("Values across").fill("0 50 100")
+        part.get_by_role("button", name="Run the sweep").click()
+        sets = part.get_by_role("table", name="Net by set").get_by_role("button")
+        expect(sets).to_have_count(6, timeout=PAINT_MS)
+        expect(part.get_by_role("columnheader").first).to_have_text(
+            "Minimum net spread to trade (bps) ↓ · Order latency (ms) →"
+        )
+        expect(sets.filter(has_text="★")).to_have_count(1)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert grave_violations(page) == []
+        sets.nth(4).click()
+        expect(watched.part("sweep-picked")).to_contain_text("(bps) 8, Order latency (ms) 50: net")
+        part.get_by_role("button", name="Run it as a backtest").click()
+        expect(watched.part("sweep-outcome")).to_contain_text("Queued", timeout=NEWS_MS)
+        (asked, *_) = awaited(requests_of(session))
+        assert (asked.tick_set, asked.settings, asked.latency_ms) == ("swept", {"min_net_bps": "8"}, 50.0)
+        part.get_by_role("button", name="Remove").click()
+        expect(sets).to_have_count(0, timeout=NEWS_MS)
+        assert watched.complaints == []
+
+
+async def requests_of(session: Session) -> list[BacktestRequest]:
+    """Return what was asked for, newest first; none of it waits any more."""
+    async with await open_store(session) as store:
+        jobs = await store.backtests.jobs()
+        for job in jobs:
+            await store.backtests.cancel(job.job_id)
+    return [job.request for job in jobs]
+
+
+def signed_in(page: Page, session: Session) -> None:
+    page.get_by_label("API key", exact=True).fill((session.home / "api_key").read_text().strip(), timeout=PAINT_MS)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_text("may change settings")).to_be_visible(timeout=NEWS_MS)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])

@@ -112,10 +112,7 @@ async def _known(request: Request, dashboard: Dashboard, asked: RecordingAsk) ->
     path as it is."""
     found: dict[str, object] = {"home": str(dashboard.session.data_home)}
     if asked.work == "look":
-        known = [one.name for one in await dashboard.reader.backtests.tick_sets()]
-        if asked.set not in known:
-            there_are = f"there are {', '.join(known)}" if known else "there is none yet"
-            raise ProblemError(422, f"There is no tick set {str(asked.set)[:80]!r}; {there_are}.")
+        await check_known(dashboard, str(asked.set))
     if asked.work == "import":
         try:
             found["file"] = str(await asyncio.to_thread(_uploads(request).whole, str(asked.upload_id)))
@@ -125,6 +122,14 @@ async def _known(request: Request, dashboard: Dashboard, asked: RecordingAsk) ->
             raise ProblemError(409, str(error)) from None
         found["half_spread_bps"] = "" if asked.half_spread_bps is None else text_of(asked.half_spread_bps)
     return found
+
+
+async def check_known(dashboard: Dashboard, name: str) -> None:
+    """Raise ProblemError 422 for a name that no tick set has, which could be a path."""
+    known = [one.name for one in await dashboard.reader.backtests.tick_sets()]
+    if name not in known:
+        there_are = f"there are {', '.join(known)}" if known else "there is none yet"
+        raise ProblemError(422, f"There is no tick set {name[:80]!r}; {there_are}.")
 
 
 def _row(upload: Upload) -> UploadRow:
