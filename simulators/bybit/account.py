@@ -1,19 +1,10 @@
 """Bybit's private endpoints for the account: balances, kind of account, key and fees."""
 
 from market.money import ZERO, text_of
-from simulators.bybit.endpoints import (
-    BybitEndpoint,
-    Fields,
-    Row,
-    check_spot,
-    fields_named,
-    integer_field,
-    listing_field,
-    milliseconds,
-    optional_field,
-)
+from simulators.bybit.endpoints import BybitEndpoint, check_spot, fields_named, integer_field, listing_field
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.request_fields import Fields, Row, milliseconds, optional_field
 
 _UNIFIED_2_PRO = 6
 """docs/v5/acct-mode: the status of unified accounts of version 2.0, professional."""

@@ -1,11 +1,10 @@
 """Bybit's private stream: the account's orders, fills and balances, once the connection is signed for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from exchanges.credentials import Credentials
 from simulators.bybit.account import BybitAccount
-from simulators.bybit.endpoints import Row
 from simulators.bybit.keys import check_connection
 from simulators.bybit.orders import BybitOrders
 from simulators.bybit.rejections import error_fields
@@ -13,6 +12,7 @@ from simulators.bybit.stream import reply
 from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import json_fields
+from simulators.web.request_fields import Row
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _TOPICS = ("order", "order.spot", "execution", "execution.spot", "wallet")
@@ -84,15 +84,16 @@ class BybitAccountStream:
         if event.kind == "ended" and event.order.state == "done":
             return
         spot = {"category": "spot"}
-        if event.fill is not None:
-            self._send("execution", [{**spot, **self._orders.streamed_fill(event.fill)}])
-        self._send("order", [{**spot, **self._orders.streamed_order(event.order)}])
-        self._send("wallet", [self._account.wallet_row()])
+        if (fill := event.fill) is not None:
+            self._send("execution", lambda: {**spot, **self._orders.streamed_fill(fill)})
+        self._send("order", lambda: {**spot, **self._orders.streamed_order(event.order)})
+        self._send("wallet", self._account.wallet_row)
 
-    def _send(self, topic: str, rows: Sequence[Row]) -> None:
-        for name in (topic, f"{topic}.spot"):
-            if self._subscribers.has(name):
-                self._messages += 1
-                now = self._exchange.clock.now() // 1_000
-                message = {"id": f"{now}_{self._messages}", "topic": name, "creationTime": now, "data": list(rows)}
-                self._subscribers.broadcast(name, message)
+    def _send(self, topic: str, row_of: Callable[[], Row]) -> None:
+        heard = [name for name in (topic, f"{topic}.spot") if self._subscribers.has(name)]
+        row = row_of() if heard else {}
+        for name in heard:
+            self._messages += 1
+            now = self._exchange.clock.now() // 1_000
+            message = {"id": f"{now}_{self._messages}", "topic": name, "creationTime": now, "data": [row]}
+            self._subscribers.broadcast(name, message)

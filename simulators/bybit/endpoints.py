@@ -5,20 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from market.money import decimal_of
-from simulators.bybit.rejections import CodedError
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRejectedError
+from simulators.matching.order_records import CodedError, RequestRejectedError
 from simulators.web.exchange_gateway import listing_named, text_field
+from simulators.web.request_fields import Fields, optional_field, plain_number
 
-Fields = Mapping[str, Any]
-Row = dict[str, object]
 Item = TypeVar("Item")
 CATEGORIES = ("spot", "linear", "inverse", "option")
 _COUNT = re.compile(r"[0-9]{1,16}", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +53,6 @@ def listing_field(fields: Fields, listings: Mapping[str, Listing]) -> Listing:
     return listing_named(listings, text_field(fields, "symbol"))
 
 
-def optional_field(fields: Fields, name: str) -> str | None:
-    """Return the text; None if it is missing or empty."""
-    value = fields.get(name)
-    return None if value is None or value == "" else str(value)
-
-
 def integer_field(fields: Fields, name: str, default: int) -> int:
     text = optional_field(fields, name)
     if text is None:
@@ -82,7 +72,7 @@ def limit_field(fields: Fields, default: int, most: int) -> int:
 def number_field(fields: Fields, name: str) -> Decimal:
     """Return a positive number. Raises RequestRejectedError."""
     text = text_field(fields, name)
-    number = decimal_of(text) if _NUMBER.fullmatch(text) else Decimal(0)
+    number = plain_number(text)
     if not number:
         raise CodedError(170130, f"Data sent for parameter '{name}' is not valid.")
     return number
@@ -97,7 +87,3 @@ def page_of(
     left = (item for item in newest if not before or number(item) < before)
     rows = list(islice(left, limit))
     return rows, str(number(rows[-1])) if rows else ""
-
-
-def milliseconds(micros: int) -> str:
-    return str(micros // 1_000)

@@ -3,12 +3,11 @@
 https://bybit-exchange.github.io/docs/v5/guide and /v5/ws/connect, read in November 2026
 """
 
-import hmac
 from collections.abc import Sequence
 
 from exchanges.credentials import Credentials
 from simulators.matching.order_records import RequestRejectedError
-from simulators.web.signatures import SignedRequest, hex_signature, is_count, sent_bytes
+from simulators.web.signatures import SignedRequest, compare, hex_signature, is_count
 
 _WINDOW_MS = "5000"
 _AHEAD_MS = 1_000
@@ -25,7 +24,8 @@ def check_request(request: SignedRequest, credentials: Credentials, now: int) ->
         raise RequestRejectedError("unknown_key")
     _check_time(timestamp, window or _WINDOW_MS, now // 1_000)
     payload = request.body if request.method == "POST" else request.path.partition("?")[2]
-    _compare(credentials, f"{timestamp}{key}{window}{payload}", signature)
+    # hex digits, in either case
+    compare(hex_signature(credentials, f"{timestamp}{key}{window}{payload}"), signature.lower())
 
 
 def check_connection(arguments: Sequence[object], credentials: Credentials, now: int) -> None:
@@ -37,7 +37,7 @@ def check_connection(arguments: Sequence[object], credentials: Credentials, now:
         raise RequestRejectedError("unknown_key")
     if not is_count(expires) or int(expires) <= now // 1_000:
         raise RequestRejectedError("clock")
-    _compare(credentials, f"GET/realtime{expires}", signature)
+    compare(hex_signature(credentials, f"GET/realtime{expires}"), signature.lower())
 
 
 def _check_time(timestamp: str, window: str, now_ms: int) -> None:
@@ -45,8 +45,3 @@ def _check_time(timestamp: str, window: str, now_ms: int) -> None:
         raise RequestRejectedError("clock")
     if not now_ms - int(window) <= int(timestamp) < now_ms + _AHEAD_MS:
         raise RequestRejectedError("clock")
-
-
-def _compare(credentials: Credentials, signed: str, signature: str) -> None:
-    if not hmac.compare_digest(hex_signature(credentials, signed), sent_bytes(signature.lower())):
-        raise RequestRejectedError("signature")

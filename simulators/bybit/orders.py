@@ -9,24 +9,27 @@ from market.instruments.orders import Side
 from market.money import total
 from simulators.bybit.endpoints import (
     BybitEndpoint,
-    Fields,
-    Row,
     check_spot,
     fields_named,
     integer_field,
     listing_field,
     number_field,
-    optional_field,
     page_of,
 )
-from simulators.bybit.rejections import CodedError
 from simulators.bybit.rows import LARGEST_AT_MARKET, LARGEST_LIMIT, fill_row, largest_amount, order_row
 from simulators.matching.funded_account import first_fills
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import (
+    CodedError,
+    OrderRequest,
+    RequestRejectedError,
+    SimulatedFill,
+    SimulatedOrder,
+)
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import text_field
+from simulators.web.request_fields import Fields, Row, optional_field
 
 _LINK_ID = re.compile(r"[A-Za-z0-9_-]{1,36}", re.ASCII)
 _PLACED = fields_named(
@@ -179,7 +182,7 @@ class BybitOrders:
             )
         else:
             (since, until), wanted = _span(fields, self._exchange.clock.now() // 1_000), self._wanted(fields)
-            found = customer.newest_fills(since * 1_000)
+            found = customer.newest_fills(since * 1_000, next(iter(wanted)) if len(wanted) == 1 else None)
             newest = (fill for fill in found if fill.symbol in wanted and fill.filled_at // 1_000 <= until)
         if optional_field(fields, "execType") not in (None, "Trade"):
             # the only ones that there are

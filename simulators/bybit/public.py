@@ -6,15 +6,12 @@ from sys import maxsize
 from market.time_units import MICROSECONDS
 from simulators.bybit.endpoints import (
     BybitEndpoint,
-    Fields,
-    Row,
     category_field,
     check_spot,
     fields_named,
     integer_field,
     limit_field,
     listing_field,
-    milliseconds,
 )
 from simulators.bybit.rows import candle_row, market_row, ticker_row, trade_row
 from simulators.bybit.stream import BybitStream
@@ -23,6 +20,7 @@ from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.exchange_gateway import levels_of
+from simulators.web.request_fields import Fields, Row, milliseconds
 
 _MINUTES = (1, 3, 5, 15, 30, 60, 120, 240, 360, 720)
 INTERVALS: Mapping[str, Interval] = {
@@ -73,7 +71,7 @@ class BybitPublic:
         listing = listing_field(fields, self._listings)
         limit, now = limit_field(fields, 1, _DEEPEST), self._exchange.clock.now() // 1_000
         levels = levels_of(listing, self._exchange.books[listing.market.symbol], limit)
-        number = self._stream.step_number(listing.market.symbol)
+        number = self._stream.steps.number(listing.market.symbol)
         return {
             "s": listing.market_id,
             "b": levels["bids"],
@@ -94,7 +92,7 @@ class BybitPublic:
 
     def _ticker(self, listing: Listing) -> Row:
         symbol = listing.market.symbol
-        return ticker_row(listing, self._exchange.books[symbol], self._stream.figures(symbol))
+        return ticker_row(listing, self._exchange.books[symbol], self._stream.steps.figures(symbol))
 
     def _trades(self, fields: Fields) -> object:
         """Return the newest trades, newest first. More than there can be are no error: ccxt's live test asks for 12,000

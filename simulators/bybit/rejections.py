@@ -6,7 +6,7 @@ logged.
 
 from collections.abc import Mapping
 
-from simulators.matching.order_records import Reason, RequestRejectedError
+from simulators.matching.order_records import CodedError, Reason, RequestRejectedError
 
 _WORDS: Mapping[Reason, tuple[int, int, str]] = {
     "signature": (200, 10004, "Error sign, please check your signature generation algorithm."),
@@ -40,18 +40,10 @@ _SERVER_ERROR = (500, 10016, "Server error.")
 _MISSING_HEADERS = (401, 10003, "API key is invalid.")
 
 
-class CodedError(RequestRejectedError):
-    """A rejection with its own code."""
-
-    def __init__(self, code: int, text: str) -> None:
-        super().__init__("misused", text)
-        self.code = code
-
-
 def error_fields(error: RequestRejectedError) -> tuple[int, int, str]:
     """Return HTTP status, code and text."""
     if isinstance(error, CodedError):
-        return 200, error.code, error.detail
+        return error.status, error.code, error.detail
     if error.reason == "unknown_key" and error.detail == "missing":
         return _MISSING_HEADERS
     status, code, text = _WORDS.get(error.reason, _SERVER_ERROR)

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 from market.instruments.orders import Side
 from market.money import ZERO, decimal_of, text_of
-from simulators.bybit.endpoints import Row, milliseconds
 from simulators.market.traded_day import DayFigures
 from simulators.matching.candles import Candle
 from simulators.matching.engine import MatchingBook
@@ -13,6 +12,7 @@ from simulators.matching.funded_account import average_price, charged_fee, execu
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
 from simulators.web.exchange_gateway import best_level
+from simulators.web.request_fields import Row, milliseconds
 
 LARGEST_LIMIT, LARGEST_AT_MARKET = Decimal(9_000_000), Decimal(4_500_000)
 """Dollars at the price at which a market began, that orders are bounded by: of bitcoin's row in the documents."""

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from market.instruments.orders import Side
-from simulators.bybit.endpoints import Row
 from simulators.bybit.rows import day_row, streamed_trade
-from simulators.market.traded_day import DayFigures, TradedDay
 from simulators.matching.engine import MatchingBook
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.web.book_views import BookView, ViewedLevels
+from simulators.web.book_views import BookView, BookViews, ViewedLevels
 from simulators.web.exchange_gateway import MarketStep, json_fields
+from simulators.web.request_fields import Row
+from simulators.web.streamed_steps import StreamedSteps
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 DEPTHS = (1, 50, 200, 1_000)
@@ -20,8 +20,6 @@ _MOST_TOPICS = 10
 """In one request: docs/v5/ws/connect, Public channel - Args limits."""
 _MOST_LETTERS = 21_000
 """Of all topics of a connection: the same."""
-_IDS_MICROSECONDS = 100
-"""Update ids start at ten thousand per second since 1970, so that they grow across restarts."""
 _TOPIC = re.compile(r"(?:orderbook\.(1|50|200|1000)|publicTrade|tickers)\.([A-Z0-9]{1,30})")
 _WIRE_SIDES: tuple[tuple[str, Side], ...] = (("b", "buy"), ("a", "sell"))
 
@@ -30,24 +28,12 @@ class BybitStream:
     def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers) -> None:
         self._exchange = exchange
         self._subscribers = subscribers
-        self._days = {symbol: TradedDay() for symbol in exchange.listings}
-        self._steps = dict.fromkeys(exchange.listings, exchange.clock.now() // _IDS_MICROSECONDS)
-        self._views: dict[tuple[str, int], BookView] = {}
-
-    def figures(self, symbol: str) -> DayFigures | None:
-        self._exchange.venue.steps.look(symbol)
-        return self._days[symbol].figures(self._exchange.clock.now())
-
-    def step_number(self, symbol: str) -> int:
-        """Return the number of the market's last step, which grows across restarts."""
-        self._exchange.venue.steps.look(symbol)
-        return self._steps[symbol]
+        self.steps = StreamedSteps(exchange)
+        self._views: BookViews[tuple[str, int]] = BookViews()
 
     def publish(self, step: MarketStep) -> None:
         symbol = step.symbol
-        self._steps[symbol] += 1
-        for trade in step.trades:
-            self._days[symbol].add(trade)
+        self.steps.take(step)
         if step.is_late:
             return
         market_id = self._exchange.listings[symbol].market_id
@@ -56,9 +42,7 @@ class BybitStream:
         if step.trades:
             rows = [streamed_trade(trade, market_id) for trade in step.trades]
             self._send(f"publicTrade.{market_id}", {"type": "snapshot", "data": rows})
-            self._send(
-                f"tickers.{market_id}", {"type": "snapshot", "cs": self._steps[symbol], "data": self._day(symbol)}
-            )
+            self._send(f"tickers.{market_id}", self._day(symbol))
 
     def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
@@ -107,30 +91,24 @@ class BybitStream:
         kind, *depth, name = topic.split(".")
         symbol = self._exchange.listings_by_id[name].market.symbol
         if kind == "tickers":
-            day = {"type": "snapshot", "cs": self.step_number(symbol), "data": self._day(symbol)}
-            connection.publish(topic, self._stamped(topic, day))
+            connection.publish(topic, self._stamped(topic, self._day(symbol)))
         elif kind == "orderbook":
             view = self._view(symbol, int(depth[0]))
             connection.publish(topic, self._book_message(topic, "snapshot", view, view.snapshot(self._book(view))))
 
     def _view(self, symbol: str, depth: int) -> BookView:
-        if (symbol, depth) not in self._views:
-            first = self._exchange.clock.now() // _IDS_MICROSECONDS
-            self._views[symbol, depth] = BookView(self._exchange.listings[symbol], depth, first)
-        return self._views[symbol, depth]
+        views = self._views.by_key
+        if (symbol, depth) not in views:
+            views[symbol, depth] = BookView(self._exchange.listings[symbol], depth, self.steps.first_number)
+        return views[symbol, depth]
 
     def _publish_book(self, symbol: str, depth: int) -> None:
-        view = self._views.get((symbol, depth))
-        if view is None:
+        topic = f"orderbook.{depth}.{self._exchange.listings[symbol].market_id}"
+        is_read = self._subscribers.has(topic)
+        changed = self._views.changes((symbol, depth), self._exchange.books[symbol], is_read=is_read)
+        if changed is None:
             return
-        topic = f"orderbook.{depth}.{view.listing.market_id}"
-        if not self._subscribers.has(topic):
-            # the next reader begins with the book as it stands then
-            del self._views[symbol, depth]
-            return
-        changes = view.changes(self._book(view))
-        if changes is None:
-            return
+        view, changes = changed
         view.last_id += 1
         # of one level, whole books are sent
         kind, levels = ("snapshot", view.snapshot(self._book(view))) if depth == 1 else ("delta", changes)
@@ -141,12 +119,13 @@ class BybitStream:
 
     def _book_message(self, topic: str, kind: str, view: BookView, levels: ViewedLevels) -> Row:
         rows = {name: [list(level) for level in levels[side]] for name, side in _WIRE_SIDES}
-        numbers = {"u": view.last_id, "seq": self._steps[view.listing.market.symbol]}
+        numbers = {"u": view.last_id, "seq": self.steps.number(view.listing.market.symbol)}
         message = self._stamped(topic, {"type": kind, "data": {"s": view.listing.market_id, **rows, **numbers}})
         return {**message, "cts": message["ts"]}
 
     def _day(self, symbol: str) -> Row:
-        return day_row(self._exchange.listings[symbol], self.figures(symbol))
+        row = day_row(self._exchange.listings[symbol], self.steps.figures(symbol))
+        return {"type": "snapshot", "cs": self.steps.number(symbol), "data": row}
 
     def _send(self, topic: str, message: Row) -> None:
         if self._subscribers.has(topic):

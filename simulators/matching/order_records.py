@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 from market.instruments.orders import Side
 from market.money import ZERO, BoundedDecimal
 
+Code = TypeVar("Code", int, str)
 OrderState = Literal["open", "done", "cancelled"]
 Liquidity = Literal["taker", "maker"]
 
@@ -55,6 +56,15 @@ class RequestRejectedError(Exception):
         self.reason = reason
         self.detail = detail
         self.unit = unit
+
+
+class CodedError(RequestRejectedError, Generic[Code]):
+    """A rejection with a code and words of the exchange's own."""
+
+    def __init__(self, code: Code, text: str, status: int = 200) -> None:
+        super().__init__("misused", text)
+        self.code: Code = code
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)

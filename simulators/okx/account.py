@@ -6,20 +6,9 @@ from market.money import ZERO, text_of
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.okx.endpoints import (
-    Fields,
-    OkxEndpoint,
-    Row,
-    Rows,
-    integer_field,
-    is_spot,
-    known,
-    limit_field,
-    listing_field,
-    milliseconds,
-    optional_field,
-)
+from simulators.okx.endpoints import OkxEndpoint, Rows, integer_field, is_spot, known, limit_field, listing_field
 from simulators.okx.rows import fee_group, market_row
+from simulators.web.request_fields import Fields, Row, milliseconds, optional_field
 
 _SUCCESS = "2"
 _OF_MARGIN = (

@@ -7,10 +7,10 @@ from exchanges.credentials import Credentials
 from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.okx.account import OkxAccount
-from simulators.okx.endpoints import Row
 from simulators.okx.keys import check_login
 from simulators.okx.lists import OkxLists
 from simulators.okx.stream import Argument, arguments_in, error, reply, request_in
+from simulators.web.request_fields import Row
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _SIGNED = "signed for"
@@ -91,15 +91,13 @@ class OkxAccountStream:
         if event.kind == "ended" and event.order.state == "done":
             return
         instrument = self._exchange.listings[event.order.symbol].market_id
-        for kind in _ORDERS_OF:
-            argument = {"channel": "orders", "instType": kind}
-            for key, named in (
-                (f"orders.{kind}", argument),
-                (f"orders.{kind}.{instrument}", {**argument, "instId": instrument}),
-            ):
-                if self._subscribers.has(key):
-                    row = self._lists.streamed(event.order, event.fill)
-                    self._subscribers.broadcast(key, _message(named, row))
+        arguments = [{"channel": "orders", "instType": kind} for kind in _ORDERS_OF]
+        arguments += [{**argument, "instId": instrument} for argument in arguments]
+        heard = {key: one for one in arguments if self._subscribers.has(key := ".".join(one.values()))}
+        if heard:
+            row = self._lists.streamed(event.order, event.fill)
+            for key, argument in heard.items():
+                self._subscribers.broadcast(key, _message(argument, row))
         if self._subscribers.has("account"):
             self._subscribers.broadcast("account", _message({"channel": "account"}, self._account.balance_row()))
 

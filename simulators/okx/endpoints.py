@@ -5,24 +5,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice, takewhile
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
-from market.money import decimal_of
 from simulators.matching.listings import Listing
-from simulators.matching.order_records import RequestRejectedError
-from simulators.okx.rejections import OkxCodeError
+from simulators.matching.order_records import CodedError, RequestRejectedError
 from simulators.web.exchange_gateway import json_fields, listing_named
+from simulators.web.request_fields import Fields, optional_field, plain_number
 
-Fields = Mapping[str, Any]
-Row = dict[str, object]
 Rows = Sequence[Mapping[str, object] | list[str]]
 """Objects; candles are lists."""
 Item = TypeVar("Item")
 INSTRUMENT_TYPES = ("SPOT", "MARGIN", "SWAP", "FUTURES", "OPTION", "EVENTS")
 _COUNT = re.compile(r"[0-9]{1,19}", re.ASCII)
-_NUMBER = re.compile(r"[0-9]{1,20}(\.[0-9]{1,20})?", re.ASCII)
 _MOST_IN_BATCH = 20
 
 
@@ -53,11 +49,11 @@ class OkxEndpoint:
         try:
             rows = orjson.loads(body)
         except orjson.JSONDecodeError as error:
-            raise OkxCodeError("50002", "JSON syntax error", 400) from error
+            raise CodedError("50002", "JSON syntax error", 400) from error
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-            raise OkxCodeError("50002", "JSON syntax error", 400)
+            raise CodedError("50002", "JSON syntax error", 400)
         if len(rows) > _MOST_IN_BATCH:
-            raise OkxCodeError("51111", f"Maximum {_MOST_IN_BATCH} orders can be placed in bulk", 400)
+            raise CodedError("51111", f"Maximum {_MOST_IN_BATCH} orders can be placed in bulk", 400)
         return rows
 
 
@@ -65,17 +61,11 @@ def known(*names: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def optional_field(fields: Fields, name: str) -> str | None:
-    """Return the text; None if it is missing or empty."""
-    value = fields.get(name)
-    return None if value is None or value == "" else str(value)
-
-
 def needed_field(fields: Fields, name: str) -> str:
     """Return the text. Raises RequestRejectedError if it is missing."""
     value = optional_field(fields, name)
     if value is None:
-        raise OkxCodeError("50014", f"Parameter {name} cannot be empty.", 400)
+        raise CodedError("50014", f"Parameter {name} cannot be empty.", 400)
     return value
 
 
@@ -111,7 +101,7 @@ def limit_field(fields: Fields, default: int, most: int, name: str = "limit") ->
 def number_field(fields: Fields, name: str) -> Decimal:
     """Return a positive number. Raises RequestRejectedError."""
     text = needed_field(fields, name)
-    number = decimal_of(text) if _NUMBER.fullmatch(text) else Decimal(0)
+    number = plain_number(text)
     if not number:
         raise RequestRejectedError("invalid_request", name)
     return number
@@ -126,7 +116,3 @@ def page_of(
     found = (item for item in newest if after is None or number(item) < after)
     newer = takewhile(lambda item: before is None or number(item) > before, found)
     return list(islice(newer, limit_field(fields, default, most)))
-
-
-def milliseconds(micros: int) -> str:
-    return str(micros // 1_000)

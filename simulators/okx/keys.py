@@ -3,18 +3,14 @@
 https://www.okx.com/docs-v5/en/#overview-rest-authentication and #overview-websocket-login, read in November 2026
 """
 
-import base64
-import hashlib
-import hmac
 import re
 from collections.abc import Mapping
 from datetime import datetime
 
 from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
-from simulators.matching.order_records import RequestRejectedError
-from simulators.okx.rejections import OkxCodeError
-from simulators.web.signatures import SignedRequest, is_count, sent_bytes
+from simulators.matching.order_records import CodedError, RequestRejectedError
+from simulators.web.signatures import SignedRequest, base64_signature, compare, is_count
 
 _SECONDS = 30
 """How far a request's time may be from the exchange's."""
@@ -28,7 +24,7 @@ def check_request(request: SignedRequest, credentials: Credentials, now: int) ->
     given = {name: request.headers.get(f"OK-ACCESS-{name}", "") for name in _HEADERS}
     for name, value in given.items():
         if not value:
-            raise OkxCodeError(_MISSING[name], f"Request header OK-ACCESS-{name} cannot be empty.", 401)
+            raise CodedError(_MISSING[name], f"Request header OK-ACCESS-{name} cannot be empty.", 401)
     if given["KEY"] != credentials.api_key:
         raise RequestRejectedError("unknown_key")
     _check_time(_micros_of(given["TIMESTAMP"]), now)
@@ -54,7 +50,7 @@ def _micros_of(timestamp: str) -> int:
             raise ValueError
         return int(datetime.fromisoformat(timestamp).timestamp() * MICROSECONDS)
     except (ValueError, OverflowError) as error:
-        raise OkxCodeError("50112", "Invalid OK-ACCESS-TIMESTAMP", 401) from error
+        raise CodedError("50112", "Invalid OK-ACCESS-TIMESTAMP", 401) from error
 
 
 def _check_time(then: int, now: int) -> None:
@@ -63,8 +59,6 @@ def _check_time(then: int, now: int) -> None:
 
 
 def _check_secrets(credentials: Credentials, signed: str, signature: str, passphrase: str) -> None:
-    expected = base64.b64encode(hmac.digest(credentials.secret.encode(), sent_bytes(signed), hashlib.sha256))
-    if not hmac.compare_digest(expected, sent_bytes(signature)):
-        raise RequestRejectedError("signature")
+    compare(base64_signature(credentials.secret.encode(), signed), signature)
     if passphrase != credentials.password:
         raise RequestRejectedError("passphrase")

@@ -7,20 +7,18 @@ from simulators.matching.funded_account import first_fills
 from simulators.matching.order_records import RequestRejectedError, SimulatedFill, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.okx.endpoints import (
-    Fields,
     OkxEndpoint,
-    Row,
     Rows,
     integer_field,
     is_spot,
     known,
     listing_field,
     needed_field,
-    optional_field,
     page_of,
 )
 from simulators.okx.orders import named_order
 from simulators.okx.rows import bill_number, fill_row, order_row, state_of, streamed_order, type_of
+from simulators.web.request_fields import Fields, Row, optional_field
 
 _PAGED = known("instType", "instId", "after", "before", "limit")
 _DATED = _PAGED | {"begin", "end"}
@@ -107,20 +105,19 @@ class OkxLists:
             kind = optional_field(fields, "subType")
             found = (
                 fill
-                for fill in self._newest(self._exchange.clock.now() - kept, order_id)
-                if wanted in (None, fill.symbol)
-                and kind in (None, "1" if fill.side == "buy" else "2")
-                and is_within(fill.filled_at)
+                for fill in self._newest(self._exchange.clock.now() - kept, order_id, wanted)
+                if kind in (None, "1" if fill.side == "buy" else "2") and is_within(fill.filled_at)
             )
             return [self._fill(fill) for fill in page_of(found, fields, bill_number, _MOST, _MOST)]
 
         return answer
 
-    def _newest(self, oldest: int, order_id: str | None) -> Iterator[SimulatedFill]:
+    def _newest(self, oldest: int, order_id: str | None, symbol: str | None) -> Iterator[SimulatedFill]:
         customer = self._exchange.customer
         if order_id is None:
-            return customer.newest_fills(oldest)
-        return (fill for fill in reversed(customer.fills_of(order_id)) if fill.filled_at >= oldest)
+            return customer.newest_fills(oldest, symbol)
+        of_order = reversed(customer.fills_of(order_id))
+        return (fill for fill in of_order if fill.filled_at >= oldest and symbol in (None, fill.symbol))
 
     def _fill(self, fill: SimulatedFill) -> Row:
         order = self._exchange.customer.order(fill.order_id)

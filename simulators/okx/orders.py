@@ -7,22 +7,12 @@ from decimal import Decimal
 from market.instruments.orders import Side
 from simulators.matching.listings import Listing
 from simulators.matching.order_admission import lots_within
-from simulators.matching.order_records import OrderRequest, RequestRejectedError, SelfTrade, SimulatedOrder
+from simulators.matching.order_records import CodedError, OrderRequest, RequestRejectedError, SelfTrade, SimulatedOrder
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.okx.endpoints import (
-    Fields,
-    OkxEndpoint,
-    Row,
-    Rows,
-    known,
-    listing_field,
-    milliseconds,
-    needed_field,
-    number_field,
-    optional_field,
-)
-from simulators.okx.rejections import OkxCodeError, row_error
+from simulators.okx.endpoints import OkxEndpoint, Rows, known, listing_field, needed_field, number_field
+from simulators.okx.rejections import row_error
 from simulators.okx.rows import LARGEST_AT_MARKET, LARGEST_LIMIT
+from simulators.web.request_fields import Fields, Row, milliseconds, optional_field
 
 _CLIENT_ID = re.compile(r"[A-Za-z0-9]{1,32}", re.ASCII)
 _TAG = re.compile(r"[A-Za-z0-9]{1,16}", re.ASCII)
@@ -80,7 +70,7 @@ class OkxOrders:
         symbol = listing.market.symbol
         if sum(one.symbol == symbol for one in self._exchange.customer.open_orders()) >= _MOST_OPEN:
             text = f"The number of {listing.market_id} pending orders reached the upper limit of {_MOST_OPEN} (orders)."
-            raise OkxCodeError("51174", text)
+            raise CodedError("51174", text)
         return self._exchange.place(request)
 
     def _request(self, fields: Fields, listing: Listing) -> OrderRequest:
@@ -115,9 +105,7 @@ class OkxOrders:
         _check_size(listing, request.amount, price)
         if kind == "post_only" and self._exchange.would_take(request):
             # the real exchange accepts it and cancels it at once
-            raise OkxCodeError(
-                "51511", "Operation failed as the order price doesn't meet the requirement for Post Only."
-            )
+            raise CodedError("51511", "Operation failed as the order price doesn't meet the requirement for Post Only.")
         return request
 
     def _amount(self, fields: Fields, listing: Listing, kind: str, side: Side) -> Decimal:
@@ -131,7 +119,7 @@ class OkxOrders:
         if (target or ("quote_ccy" if side == "buy" else "base_ccy")) == "base_ccy":
             return amount
         if amount > LARGEST_AT_MARKET:
-            raise OkxCodeError("51201", f"The maximum amount per market order is {LARGEST_AT_MARKET} USDT.")
+            raise CodedError("51201", f"The maximum amount per market order is {LARGEST_AT_MARKET} USDT.")
         return listing.amount(lots_within(listing, self._exchange.books[listing.market.symbol], amount, side))
 
     def _amend(self, fields: Fields) -> SimulatedOrder:
@@ -140,7 +128,7 @@ class OkxOrders:
         amount = number_field(fields, "newSz") if "newSz" in fields else None
         price = number_field(fields, "newPx") if "newPx" in fields else None
         if amount is None and price is None:
-            raise OkxCodeError("51500", "You must enter a price, quantity, or TP/SL.")
+            raise CodedError("51500", "You must enter a price, quantity, or TP/SL.")
         _check_size(listing, amount or order.amount, price or order.price)
         return self._exchange.amend(order.order_id, amount, price)
 
@@ -158,7 +146,7 @@ def named_order(exchange: SimulatedExchange, fields: Fields, listing: Listing) -
     """Return the order of `ordId`, which comes first, or the newest of `clOrdId`. Raises RequestRejectedError."""
     order_id, client_id = optional_field(fields, "ordId"), optional_field(fields, "clOrdId")
     if order_id is None and client_id is None:
-        raise OkxCodeError("51003", "Either client order ID or order ID is required.", 400)
+        raise CodedError("51003", "Either client order ID or order ID is required.", 400)
     customer = exchange.customer
     order = customer.order(order_id) if order_id is not None else customer.latest_by_client_id(client_id or "")
     if order.symbol != listing.market.symbol:
@@ -184,4 +172,4 @@ def _check_size(listing: Listing, amount: Decimal, price: Decimal | None) -> Non
     if amount % market.lot_step:
         raise RequestRejectedError("too_precise")
     if price is not None and amount * price > LARGEST_LIMIT:
-        raise OkxCodeError("51185", f"The maximum value allowed per order is {LARGEST_LIMIT} USD")
+        raise CodedError("51185", f"The maximum value allowed per order is {LARGEST_LIMIT} USD")

@@ -8,7 +8,6 @@ from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.okx.account import instruments
 from simulators.okx.endpoints import (
-    Fields,
     OkxEndpoint,
     Rows,
     integer_field,
@@ -16,13 +15,12 @@ from simulators.okx.endpoints import (
     known,
     limit_field,
     listing_field,
-    milliseconds,
-    optional_field,
     page_of,
 )
 from simulators.okx.rows import book_rows, candle_row, trade_row
 from simulators.okx.stream import OkxStream
 from simulators.web.book_views import BookView
+from simulators.web.request_fields import Fields, milliseconds, optional_field
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 INTERVALS: Mapping[str, Interval] = {
@@ -73,7 +71,7 @@ class OkxPublic:
         def answer(fields: Fields) -> Rows:
             listing = listing_field(fields, self._listings)
             depth = limit_field(fields, 1, most, "sz")
-            view = BookView(listing, depth, self._stream.step_number(listing.market.symbol))
+            view = BookView(listing, depth, self._stream.steps.number(listing.market.symbol))
             levels = book_rows(view.snapshot(self._exchange.books[listing.market.symbol]))
             return [{**levels, "ts": milliseconds(self._exchange.clock.now()), "seqId": view.last_id}]
 

@@ -5,7 +5,7 @@ https://www.okx.com/docs-v5/en/#error-code, read in November 2026.
 
 from collections.abc import Mapping, Sequence
 
-from simulators.matching.order_records import Reason, RequestRejectedError
+from simulators.matching.order_records import CodedError, Reason, RequestRejectedError
 
 _WORDS: Mapping[Reason, tuple[int, str, str]] = {
     "signature": (401, "50113", "Invalid Sign"),
@@ -45,18 +45,9 @@ WORDS_OF: Mapping[str, Mapping[Reason, tuple[str, str]]] = {"cancel": _OF_CANCEL
 """By what was to be done with an order: what is worded otherwise then."""
 
 
-class OkxCodeError(RequestRejectedError):
-    """A rejection with its own code."""
-
-    def __init__(self, code: str, text: str, status: int = 200) -> None:
-        super().__init__("misused", text)
-        self.code = code
-        self.status = status
-
-
 def error_fields(error: RequestRejectedError) -> tuple[int, str, str]:
     """Return HTTP status, code and text."""
-    if isinstance(error, OkxCodeError):
+    if isinstance(error, CodedError):
         return error.status, error.code, error.detail
     status, code, text = _WORDS.get(error.reason, _SERVER_ERROR)
     return status, code, text.format(detail=error.detail)

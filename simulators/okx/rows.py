@@ -12,9 +12,9 @@ from simulators.matching.engine import MatchingBook
 from simulators.matching.funded_account import average_price, charged_fee
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PublicTrade, SimulatedFill, SimulatedOrder
-from simulators.okx.endpoints import Row, milliseconds
 from simulators.web.book_views import ViewedLevels
 from simulators.web.exchange_gateway import best_level
+from simulators.web.request_fields import Row, milliseconds
 
 LARGEST_LIMIT, LARGEST_AT_MARKET = Decimal(20_000_000), Decimal(1_000_000)
 """Dollars, `maxLmtAmt` and `maxMktAmt`, taken for money of the quote currency here."""

@@ -4,21 +4,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from market.time_units import MICROSECONDS
-from simulators.market.traded_day import TradedDay
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.okx.endpoints import Row, milliseconds
 from simulators.okx.rows import book_rows, ticker_row, trade_row
-from simulators.web.book_views import BookView
+from simulators.web.book_views import BookView, BookViews
 from simulators.web.exchange_gateway import MarketStep, json_fields
+from simulators.web.request_fields import Row, milliseconds
+from simulators.web.streamed_steps import StreamedSteps
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 BOOKS, WHOLE_BOOKS = "books", {"books5": 5, "bbo-tbt": 1}
 _CHANNELS = (BOOKS, *WHOLE_BOOKS, "tickers", "trades")
 _DEPTH = 400
-_IDS_MICROSECONDS = 100
-"""Ids start at ten thousand per second since 1970, so that they grow across restarts."""
 _STILL = 60 * MICROSECONDS
 """After that a channel `books` says that nothing has changed."""
 Argument = Mapping[str, str]
@@ -28,30 +26,21 @@ class OkxStream:
     def __init__(self, exchange: SimulatedExchange, subscribers: Subscribers) -> None:
         self._exchange = exchange
         self._subscribers = subscribers
-        self._days = {symbol: TradedDay() for symbol in exchange.listings}
-        self._steps = dict.fromkeys(exchange.listings, exchange.clock.now() // _IDS_MICROSECONDS)
-        self._views: dict[str, BookView] = {}
+        self.steps = StreamedSteps(exchange)
+        self._views: BookViews[str] = BookViews()
         self._sent_at: dict[str, int] = {}
         """Symbol → when its last message of `books` left."""
 
-    def step_number(self, symbol: str) -> int:
-        """Return the number of the market's last step, which grows across restarts."""
-        self._exchange.venue.steps.look(symbol)
-        return self._steps[symbol]
-
     def ticker(self, listing: Listing) -> Row:
         symbol, now = listing.market.symbol, self._exchange.clock.now()
-        self._exchange.venue.steps.look(symbol)
-        return ticker_row(listing, self._exchange.books[symbol], self._days[symbol].figures(now), now)
+        figures = self.steps.figures(symbol)
+        return ticker_row(listing, self._exchange.books[symbol], figures, now)
 
     def publish(self, step: MarketStep) -> None:
-        symbol = step.symbol
-        self._steps[symbol] += 1
-        for trade in step.trades:
-            self._days[symbol].add(trade)
+        self.steps.take(step)
         if step.is_late:
             return
-        listing = self._exchange.listings[symbol]
+        listing = self._exchange.listings[step.symbol]
         self._publish_changes(listing)
         for channel, depth in WHOLE_BOOKS.items():
             if self._subscribers.has(_key(channel, listing.market_id)):
@@ -66,7 +55,7 @@ class OkxStream:
     def beat(self) -> None:
         """Say of books that have not changed for a minute that they have not."""
         now = self._exchange.clock.now()
-        for symbol, view in self._views.items():
+        for symbol, view in self._views.by_key.items():
             if now - self._sent_at.get(symbol, now) >= _STILL:
                 self._send_book(view, {"bids": [], "asks": []}, view.last_id)
 
@@ -110,25 +99,20 @@ class OkxStream:
         return _key(channel, instrument) if is_known else None
 
     def _view(self, listing: Listing) -> BookView:
-        symbol = listing.market.symbol
-        self._exchange.venue.steps.look(symbol)
-        if symbol not in self._views:
-            self._views[symbol] = BookView(listing, _DEPTH, self._steps[symbol])
+        symbol, views = listing.market.symbol, self._views.by_key
+        number = self.steps.number(symbol)
+        if symbol not in views:
+            views[symbol] = BookView(listing, _DEPTH, number)
             self._sent_at[symbol] = self._exchange.clock.now()
-        return self._views[symbol]
+        return views[symbol]
 
     def _publish_changes(self, listing: Listing) -> None:
         symbol = listing.market.symbol
-        view = self._views.get(symbol)
-        if view is None:
-            return
-        if not self._subscribers.has(_key(BOOKS, listing.market_id)):
-            # the next reader begins with the book as it stands then
-            del self._views[symbol]
-            return
-        changes = view.changes(self._exchange.books[symbol])
-        if changes is not None:
-            before, view.last_id = view.last_id, self._steps[symbol]
+        is_read = self._subscribers.has(_key(BOOKS, listing.market_id))
+        changed = self._views.changes(symbol, self._exchange.books[symbol], is_read=is_read)
+        if changed is not None:
+            view, changes = changed
+            before, view.last_id = view.last_id, self.steps.number(symbol)
             self._send_book(view, book_rows(changes), before)
 
     def _send_book(self, view: BookView, rows: Row, before: int) -> None:
@@ -143,7 +127,7 @@ class OkxStream:
 
     def _whole_book(self, listing: Listing, depth: int) -> Row:
         symbol = listing.market.symbol
-        view = BookView(listing, depth, self.step_number(symbol))
+        view = BookView(listing, depth, self.steps.number(symbol))
         now = milliseconds(self._exchange.clock.now())
         rows = book_rows(view.snapshot(self._exchange.books[symbol]))
         return {**rows, "instId": listing.market_id, "ts": now, "seqId": view.last_id}

@@ -1,7 +1,8 @@
 """A book as the readers of one stream know it: the whole, and what has changed since the last message."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from market.instruments.orders import Side
 from simulators.matching.engine import MatchingBook
@@ -10,6 +11,7 @@ from simulators.matching.listings import Listing
 ViewedLevels = Mapping[Side, Sequence[tuple[str, str]]]
 """By the side whose orders they are: price and amount as texts, the amount 0 if the level is gone."""
 _SIDES: tuple[Side, Side] = ("buy", "sell")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -41,3 +43,22 @@ class BookView:
     def _texts(self, levels: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
         listing = self.listing
         return [(listing.price_text(ticks), listing.amount_text(lots) if lots else "0") for ticks, lots in levels]
+
+
+class BookViews(Generic[Key]):
+    """The views of one exchange's streams that have readers."""
+
+    def __init__(self) -> None:
+        self.by_key: dict[Key, BookView] = {}
+
+    def changes(self, key: Key, book: MatchingBook, *, is_read: bool) -> tuple[BookView, ViewedLevels] | None:
+        """Return a view with what has changed, None if nothing has. One that nobody reads any more is forgotten: its
+        next reader begins with the book as it stands then."""
+        view = self.by_key.get(key)
+        if view is None:
+            return None
+        if not is_read:
+            del self.by_key[key]
+            return None
+        changes = view.changes(book)
+        return None if changes is None else (view, changes)

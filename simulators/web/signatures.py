@@ -57,9 +57,7 @@ class CoinbaseExchangeSignature:
         if self.key != credentials.api_key:
             raise RequestRejectedError("unknown_key")
         _check_time(self.timestamp, MICROSECONDS, now, _COINBASEEXCHANGE_SKEW, decimals=True)
-        secret = base64.b64decode(credentials.secret)
-        expected = base64.b64encode(hmac.digest(secret, sent_bytes(f"{self.timestamp}{signed}"), hashlib.sha256))
-        _compare(expected, self.signature)
+        compare(base64_signature(base64.b64decode(credentials.secret), f"{self.timestamp}{signed}"), self.signature)
         if self.passphrase != credentials.password:
             raise RequestRejectedError("passphrase")
 
@@ -107,7 +105,7 @@ def check_bitflyer(request: SignedRequest, credentials: Credentials, now: int) -
     micros_per_unit = MICROSECONDS if len(timestamp.partition(".")[0]) <= 11 else 1_000
     _check_time(timestamp, micros_per_unit, now, BITFLYER_SKEW, decimals=True)
     signed = f"{timestamp}{request.method}{request.path}{request.body}"
-    _compare(hex_signature(credentials, signed), headers.get("ACCESS-SIGN", ""))
+    compare(hex_signature(credentials, signed), headers.get("ACCESS-SIGN", ""))
 
 
 def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: int) -> int:
@@ -118,7 +116,7 @@ def check_kraken(request: SignedRequest, credentials: Credentials, last_nonce: i
     digest = hashlib.sha256(f"{nonce}{request.body}".encode()).digest()
     secret = base64.b64decode(credentials.secret)
     expected = base64.b64encode(hmac.digest(secret, sent_bytes(request.path) + digest, hashlib.sha512))
-    _compare(expected, request.headers.get("API-Sign", ""))
+    compare(expected, request.headers.get("API-Sign", ""))
     if not is_count(nonce) or int(nonce) <= last_nonce:
         raise RequestRejectedError("nonce")
     return int(nonce)
@@ -140,6 +138,11 @@ def hex_signature(credentials: Credentials, signed: str) -> bytes:
     return hmac.digest(credentials.secret.encode(), sent_bytes(signed), hashlib.sha256).hex().encode()
 
 
+def base64_signature(secret: bytes, signed: str) -> bytes:
+    """Return the HMAC-SHA256 of a text in base64, as two of the exchanges sign."""
+    return base64.b64encode(hmac.digest(secret, sent_bytes(signed), hashlib.sha256))
+
+
 def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: int, *, decimals: bool = False) -> None:
     """Check the request's time; `decimals`: whether the exchange takes fractions of its unit."""
     is_known = _SECONDS.fullmatch(timestamp) if decimals else is_count(timestamp)
@@ -147,7 +150,8 @@ def _check_time(timestamp: str, micros_per_unit: int, now: int, longest_skew: in
         raise RequestRejectedError("clock")
 
 
-def _compare(expected: bytes, signature: str) -> None:
+def compare(expected: bytes, signature: str) -> None:
+    """Raise RequestRejectedError unless a signature is the one that was expected."""
     if not hmac.compare_digest(expected, sent_bytes(signature)):
         raise RequestRejectedError("signature")
 

@@ -1,8 +1,7 @@
 """Bybit's answers about orders, fills and balances, as its documents show them, read by our order API."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -13,6 +12,7 @@ from exchanges.ports.orders import AnswerNotUnderstoodError, KeyRights
 from market.instruments.orders import OpenOrder
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
+from tests.exchanges.played_client import PlayedClient, played_client
 from tests.exchanges.served import TRADED, order_on
 
 MARKET = next(market for market in TRADED if (market.exchange, market.symbol) == ("bybit", "BTC/USDT"))
@@ -59,27 +59,9 @@ def listed(*rows: object, cursor: str = "") -> dict[str, object]:
     return {"retCode": 0, "retMsg": "OK", "result": {"category": "spot", "list": list(rows), "nextPageCursor": cursor}}
 
 
-@dataclass
-class Client:
-    """Gives the answers to each method in their order, the last one for ever."""
-
-    answers: Mapping[str, list[object]]
-    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    exchange_ahead_ms: int = 0
-    exchange_uncertainty_ms: int = 0
-
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        async def ask(query: dict[str, str] | None = None) -> object:
-            self.asked.append((method, query or {}))
-            left = self.answers[method]
-            return left.pop(0) if len(left) > 1 else left[0]
-
-        return ask
-
-
-def api(**answers: object) -> tuple[BybitOrderApi, Client]:
-    """Return the API, and the client that it asks; an answer is a list of those to one method, or the only one."""
-    client = Client({name: one if isinstance(one, list) else [one] for name, one in answers.items()})
+def api(**answers: object) -> tuple[BybitOrderApi, PlayedClient]:
+    """Return the API, and the client that it asks."""
+    client = played_client(**answers)
     return BybitOrderApi(client), client
 
 

@@ -1,7 +1,6 @@
 """OKX's answers about orders, fills and balances, as its documents show them, read by our order API."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from decimal import Decimal
 
 import ccxt
@@ -13,6 +12,7 @@ from market.instruments.orders import OpenOrder
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import client_order_id
 from runtime.clock import wall_now
+from tests.exchanges.played_client import PlayedClient, played_client
 from tests.exchanges.served import TRADED, order_on
 
 MARKET = next(market for market in TRADED if (market.exchange, market.symbol) == ("okx", "BTC/USDT"))
@@ -58,31 +58,9 @@ def told(*rows: object) -> dict[str, object]:
     return {"code": "0", "msg": "", "data": list(rows)}
 
 
-@dataclass
-class Client:
-    """Gives the answers to each method in their order, the last one for ever; an error is raised."""
-
-    answers: Mapping[str, list[object]]
-    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    markets: Mapping[str, object] = field(default_factory=dict)
-    exchange_ahead_ms: int = 0
-    exchange_uncertainty_ms: int = 0
-
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        async def ask(query: dict[str, str] | None = None) -> object:
-            self.asked.append((method, query or {}))
-            left = self.answers[method]
-            answer = left.pop(0) if len(left) > 1 else left[0]
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return ask
-
-
-def api(**answers: object) -> tuple[OkxOrderApi, Client]:
-    """Return the API, and the client that it asks; an answer is a list of those to one method, or the only one."""
-    client = Client({name: one if isinstance(one, list) else [one] for name, one in answers.items()})
+def api(**answers: object) -> tuple[OkxOrderApi, PlayedClient]:
+    """Return the API, and the client that it asks."""
+    client = played_client(**answers)
     return OkxOrderApi(client), client
 
 
@@ -255,7 +233,7 @@ def fees(*groups: tuple[str, str]) -> dict[str, object]:
     return told({"instType": "SPOT", "maker": "-0.0008", "taker": "-0.001", "feeGroup": rows})
 
 
-def in_groups(client: Client) -> Client:
+def in_groups(client: PlayedClient) -> PlayedClient:
     """Return it with markets, of which two share their fees."""
     groups = {"BTC/USDT": "1", "ETH/USDT": "1", "BTC/EUR": "4"}
     client.markets = {symbol: {"info": {"groupId": number}} for symbol, number in groups.items()}
