@@ -90,7 +90,8 @@ FACTS = ExchangeFacts(
         is_immediate=True,
         client_id_parameter=None,
         fee_field="commission",
-        cost_steps={"JPY": Decimal(1)},
+        # the second as the others print bitcoin: its documents do not say it
+        cost_steps={"JPY": Decimal(1), "BTC": SATOSHI},
         earlier_fills=EarlierPage("before", "ids"),
     ),
     codes=alike(*COMMON_CODES, "JPY", "USD", "EUR"),

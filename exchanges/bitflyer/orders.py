@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from exchanges.bitflyer.facts import FACTS
 from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.errors import OutcomeUnknownError
 from exchanges.ports.orders import (
@@ -28,7 +29,7 @@ from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, StatedOrder
 from market.money import Amount, Price, floor_to_step
 
-_WHOLE_YEN = Decimal(1)
+_COST_STEPS = FACTS.order_quirks.cost_steps
 _PAGE = 500
 
 
@@ -163,6 +164,7 @@ def _account_fill(row: Mapping[str, Any], market: Market) -> AccountFill:
 def _fill(row: Mapping[str, Any], market: Market) -> Fill:
     """Return a fill in `market`: executions do not name their market."""
     price, amount = number_in(row, "price"), number_in(row, "size")
+    cost, step = price * amount, _COST_STEPS.get(market.quote_currency)
     return Fill(
         fill_id=text_in(row, "id"),
         exchange=market.exchange,
@@ -170,8 +172,8 @@ def _fill(row: Mapping[str, Any], market: Market) -> Fill:
         side=side_in(row, "side"),
         price=Price(price),
         amount=Amount(amount),
-        # Executions do not report the cost; yen are booked as whole numbers, rounded down.
-        cost=floor_to_step(price * amount, _WHOLE_YEN),
+        # Executions do not report the cost; it is booked rounded down, yen as whole numbers.
+        cost=cost if step is None else floor_to_step(cost, step),
         fee=number_in(row, "commission"),
         fee_currency=market.base,
         filled_at=micros_of(text_in(row, "exec_date")),

@@ -22,6 +22,7 @@ LOT_DECIMALS = 8
 _STATES = {"open": "open", "done": "closed", "cancelled": "canceled"}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _PRICE_DECIMALS = 5
+_COST_DECIMALS = 5
 
 
 def transaction_name(kind: str, number: int, micros: int) -> str:
@@ -177,8 +178,8 @@ def order_row(
         "descr": _terms(order, listing),
         "vol": fixed_text(order.amount, 8),
         "vol_exec": fixed_text(order.filled, 8),
-        "cost": fixed_text(executed_cost(fills), 5),
-        "fee": fixed_text(charged_fee(fills), 5),
+        "cost": cost_text(executed_cost(fills), listing),
+        "fee": cost_text(charged_fee(fills), listing),
         "price": price_text(average_price(fills), listing),
         "stopprice": "0.00000",
         "limitprice": "0.00000",
@@ -228,8 +229,8 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
         "type": fill.side,
         "ordertype": kind_of(order),
         "price": price_text(fill.price, listing),
-        "cost": fixed_text(fill.cost, 5),
-        "fee": fixed_text(fill.fee, 5),
+        "cost": cost_text(fill.cost, listing),
+        "fee": cost_text(fill.fee, listing),
         "vol": fixed_text(fill.amount, 8),
         "margin": "0.00000",
         "leverage": "0",
@@ -237,6 +238,11 @@ def trade_row(fill: SimulatedFill, order: SimulatedOrder, listing: Listing) -> d
         "trade_id": fill.number,
         "maker": fill.liquidity == "maker",
     }
+
+
+def cost_text(cost: Decimal, listing: Listing) -> str:
+    """Return a cost or a fee: five decimals, more if the pair has more."""
+    return fixed_text(cost, max(_COST_DECIMALS, decimals_of(listing.cost_step)))
 
 
 def price_step(listing: Listing) -> Decimal:

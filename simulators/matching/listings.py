@@ -106,8 +106,8 @@ def fixed_text(number: Decimal, decimals: int) -> str:
 
 
 _DOLLARS = {"BTC": 60_000.0} | {coin.base: coin.dollars for coin in listed_coins()}
-_FINE = Decimal("0.0000000001")
-"""The most that costs and fees in coins are cut off at."""
+_COIN_STEP = Decimal("0.00000001")
+"""The most that costs and fees in coins are cut off at: the exchanges print eight digits of them, or more."""
 CROSSES = frozenset(cross_markets(simulated_bases()))
 """Listed if they are asked for."""
 _START_PRICES = {"BTC/EUR": 55_555.0, "EUR/USD": 1.08, "USD/JPY": 150.0, "USDT/USD": 1.0}
@@ -134,7 +134,7 @@ def _listed(exchange: str, bases: tuple[str, ...], has_crosses: bool) -> tuple[L
         if market.exchange == exchange:
             cost_step, fee_step = terms.steps_of.get(market.symbol, (terms.cost_step, terms.fee_step))
             if market.quote_currency in _DOLLARS:
-                cost_step, fee_step = _FINE, _FINE
+                cost_step, fee_step = min(cost_step, _COIN_STEP), min(fee_step, _COIN_STEP)
             listed.append(
                 Listing(
                     market=market,

@@ -16,14 +16,15 @@ from exchanges.ccxt.client import ExchangeConfig
 from exchanges.credentials import Credentials
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.orders import SEARCH_MARGIN
-from exchanges.simulated_markets import paper_markets
+from exchanges.simulated_markets import cross_markets, paper_markets
 from market.instruments.markets import Market
-from market.instruments.orders import Side
+from market.instruments.orders import Fill, Side
 from market.money import Amount, Price, floor_to_step
 from runtime.clock import wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.fault_kinds import Fault
 from tests.exchanges.account_contract import SIDES, AccountContract
+from tests.exchanges.balancing import balances_after
 from tests.exchanges.served import TRADED, Served, order_on, served
 
 ACCOUNTS = [
@@ -88,6 +89,30 @@ async def test_more_fills_than_a_page_has_are_all_listed(bench: SimulatedBench) 
             bench.outside.round()
     assert len(placed) > PAGE
     assert {one.fill.fill_id for one in await bench.account.fills_since(began)} == placed
+
+
+@pytest.mark.parametrize("is_generic", [False, True])
+@pytest.mark.parametrize("market", cross_markets(("BTC", "ETH")), ids=lambda one: f"{one.exchange}-{one.symbol}")
+async def test_a_trade_of_a_cross_is_reported_and_listed_whole(
+    tmp_path: Path, market: Market, is_generic: bool
+) -> None:
+    """What costs a fraction of a coin has more digits than what costs dollars."""
+    async with served(tmp_path, only=(market.exchange,), has_crosses=True) as outside:
+        account = open_account(outside.config(market.exchange, is_generic=is_generic), [market])
+        try:
+            began, before = wall_now(), await account.balances()
+            placed: list[Fill] = []
+            for side in SIDES:
+                price, amount = outside.best(market, "sell" if side == "buy" else "buy")
+                order = order_on(market, side, amount - market.lot_step, price)
+                report = await account.place(order)
+                assert report.filled == order.amount
+                assert await account.look_up(order) == report
+                placed += report.fills
+            assert {one.fill for one in await account.fills_since(began)} == set(placed)
+            assert await account.balances() == balances_after(before, placed)
+        finally:
+            await account.close()
 
 
 @pytest.fixture
