@@ -17,9 +17,8 @@ from simulators.okx.endpoints import (
     listing_field,
     page_of,
 )
-from simulators.okx.rows import book_rows, candle_row, trade_row
+from simulators.okx.rows import candle_row, trade_row
 from simulators.okx.stream import OkxStream
-from simulators.web.book_views import BookView
 from simulators.web.request_fields import Fields, milliseconds, optional_field
 
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
@@ -71,9 +70,7 @@ class OkxPublic:
         def answer(fields: Fields) -> Rows:
             listing = listing_field(fields, self._listings)
             depth = limit_field(fields, 1, most, "sz")
-            view = BookView(listing, depth, self._stream.steps.number(listing.market.symbol))
-            levels = book_rows(view.snapshot(self._exchange.books[listing.market.symbol]))
-            return [{**levels, "ts": milliseconds(self._exchange.clock.now()), "seqId": view.last_id}]
+            return [self._stream.whole_book(listing, depth)]
 
         return answer
 

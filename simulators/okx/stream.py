@@ -31,6 +31,13 @@ class OkxStream:
         self._sent_at: dict[str, int] = {}
         """Symbol → when its last message of `books` left."""
 
+    def whole_book(self, listing: Listing, depth: int) -> Row:
+        """Return the best levels as they stand, with the number of the market's last step."""
+        symbol = listing.market.symbol
+        view = BookView(listing, depth, self.steps.number(symbol))
+        rows = book_rows(view.snapshot(self._exchange.books[symbol]))
+        return {**rows, "ts": milliseconds(self._exchange.clock.now()), "seqId": view.last_id}
+
     def ticker(self, listing: Listing) -> Row:
         symbol, now = listing.market.symbol, self._exchange.clock.now()
         figures = self.steps.figures(symbol)
@@ -126,11 +133,7 @@ class OkxStream:
         return _message(BOOKS, view.listing.market_id, {"action": action, "data": [row]})
 
     def _whole_book(self, listing: Listing, depth: int) -> Row:
-        symbol = listing.market.symbol
-        view = BookView(listing, depth, self.steps.number(symbol))
-        now = milliseconds(self._exchange.clock.now())
-        rows = book_rows(view.snapshot(self._exchange.books[symbol]))
-        return {**rows, "instId": listing.market_id, "ts": now, "seqId": view.last_id}
+        return {**self.whole_book(listing, depth), "instId": listing.market_id}
 
     def _send(self, channel: str, instrument: str, message: Row) -> None:
         self._subscribers.broadcast(_key(channel, instrument), _message(channel, instrument, message))
