@@ -128,10 +128,11 @@ class _Here:
     feeds: dict[str, FeedServer] = field(default_factory=dict)
     """Of sinks that others listen to, by path."""
 
-    def feed(self, sink: SentSink, path: str) -> FeedServer:
+    def feed(self, sink: SentSink, target: EventsTarget) -> FeedServer:
         """Raise AppTextError, CannotStartError."""
+        path = target.path
         listener = _listener(sink.at, path, self.source.terms.receiving, self.listeners)
-        return self.feeds.setdefault(path, FeedServer(listener, path, EventFeed()))
+        return self.feeds.setdefault(path, FeedServer(listener, path, EventFeed(target.is_socket)))
 
     def http_terms(self) -> HttpTerms:
         if not self.http:
@@ -211,8 +212,8 @@ def _sender(sink: SentSink, here: _Here) -> SinkSender:
             return HttpSender(target, sink.writer, _checked_terms(sink.at, sink.server, here), HttpSessions())
         case AnswerTarget() as target:
             return AnswerSender(target, sink.writer, here.requests[target.source])
-        case EventsTarget(path=path) as target:
-            return EventSender(target, sink.writer, here.feed(sink, path).feed)
+        case EventsTarget() as target:
+            return EventSender(target, sink.writer, here.feed(sink, target).feed)
         case SocketTarget() as target:
             return SocketSender(target, sink.writer, _checked_terms(sink.at, sink.server, here))
         case _:

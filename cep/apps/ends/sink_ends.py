@@ -19,7 +19,7 @@ Columns = tuple[tuple[str, ValueType], ...]
 OnError = Literal["wait", "log", "store"]
 """What becomes of a row that is not taken: it is sent again until it is; or it is given up after some attempts, and
 kept in the error store if so said. One that is refused is given up at once, and kept there unless `log` is said."""
-SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response", "sse")
+SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response", "sse", "websocket-server")
 HTTP_METHODS = ("GET", "DELETE", "POST", "PUT", "PATCH")
 OWN_HEADERS = ("host", "content-length", "transfer-encoding", "connection")
 """Headers that follow from the request itself."""
@@ -92,9 +92,10 @@ class AnswerTarget:
 
 @dataclass(frozen=True, slots=True)
 class EventsTarget:
-    """Server-sent events at a path of ours, for whoever listens there."""
+    """Server-sent events, or messages of a WebSocket, at a path of ours, for whoever listens there."""
 
     path: str
+    is_socket: bool = False
 
 
 Target = AnswerTarget | EventsTarget | HttpTarget | MqttTarget | MongoTarget | SocketTarget | BucketTarget
@@ -141,8 +142,8 @@ def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
             options = EndOptions(end, "source.id", "message.id", "on.error", "map.*")
             message = _template(end, "message.id", options.required("message.id"), names)
             target = AnswerTarget(options.required("source.id"), message)
-        case "sse":
-            target = EventsTarget(own_path(end, EndOptions(end, "path", "on.error", "map.*").required("path")))
+        case "sse" | "websocket-server":
+            target = _events(end, is_socket=kind != "sse")
         case "websocket":
             options = EndOptions(end, "url", "headers", "on.error", "map.*")
             target = SocketTarget(socket_url(end, options), fixed_headers(end, options))
@@ -157,6 +158,13 @@ def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
         raise refused(end, f"on.error = {on_error!r}: there are wait, log and store")
     found: OnError = "store" if on_error == "store" else "log" if on_error == "log" else "wait"
     return SentSink(end.at, end.name, kind, target, writer, found, columns)
+
+
+def _events(end: AppEnd, *, is_socket: bool) -> EventsTarget:
+    # of a WebSocket Siddhi names host and port, which are the operator's here, and no path
+    options = EndOptions(end, "path", *(("host", "port") if is_socket else ()), "on.error", "map.*")
+    path = options.text("path", f"/{end.name}") if is_socket else options.required("path")
+    return EventsTarget(own_path(end, path), is_socket)
 
 
 def _http(end: AppEnd, options: EndOptions, names: Collection[str]) -> HttpTarget:

@@ -1,13 +1,16 @@
-"""Rows that others listen to as server-sent events (HTML Standard, 9.2): each listener reads at his own pace.
+"""Rows that others listen to as server-sent events (HTML Standard, 9.2) or by WebSocket: each listener reads at his own
+pace.
 
 The newest rows are kept in memory. Who was away for a moment says the last id that he had, and goes on behind it; one
-that is too slow, or was away for too long, misses what is gone. Nobody holds up a row, or another listener.
+that is too slow, or was away for too long, misses what is gone. A WebSocket has no ids: who was away misses what came.
+Nobody holds up a row, or another listener.
 """
 
 import asyncio
 import re
 from collections import deque
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -32,8 +35,9 @@ _NEWLINE = re.compile(r"\r\n|\r|\n")
 
 @dataclass(slots=True)
 class EventFeed:
-    """What a sink gives to all listeners of its path."""
+    """What a sink gives to all listeners of its path. `is_socket`: by WebSocket."""
 
+    is_socket: bool = False
     heartbeat_seconds: float = HEARTBEAT_SECONDS
     stalled_seconds: float = STALLED_SECONDS
     listeners: int = 0
@@ -47,7 +51,7 @@ class EventFeed:
 
     def publish(self, name: str, message: bytes) -> None:
         """Give a row to whoever listens. `name`: its id."""
-        event = _event(name, message)
+        event = message if self.is_socket else _event(name, message)
         self._kept.append((name, event))
         self._bytes, self._next = self._bytes + len(event), self._next + 1
         while len(self._kept) > MOST_KEPT or (len(self._kept) > 1 and self._bytes > MOST_KEPT_BYTES):
@@ -68,11 +72,25 @@ class EventFeed:
         number, is_known = self._behind(after)
         if not is_known:
             yield MISSED
+        async with aclosing(self._batches(number)) as found:
+            async for batch in found:
+                yield b"".join(batch) if batch else HEARTBEAT
+
+    async def messages(self) -> AsyncGenerator[bytes]:
+        """Yield each row from now on. Ends as `events`."""
+        async with aclosing(self._batches(self._next)) as found:
+            async for batch in found:
+                for message in batch:
+                    yield message
+
+    async def _batches(self, number: int) -> AsyncGenerator[list[bytes]]:
+        """Yield rows from this number on; none while no row comes."""
         while number >= self._oldest:
             if number < self._next:
-                found = list(islice(self._kept, number - self._oldest, number - self._oldest + AT_ONCE))
-                number += len(found)
-                yield b"".join(event for _, event in found)
+                found = islice(self._kept, number - self._oldest, number - self._oldest + AT_ONCE)
+                batch = [event for _, event in found]
+                number += len(batch)
+                yield batch
                 continue
             if not self.is_open:
                 return
@@ -81,7 +99,7 @@ class EventFeed:
                 async with asyncio.timeout(self.heartbeat_seconds):
                     await changed.wait()
             except TimeoutError:
-                yield HEARTBEAT
+                yield []
 
     def _wake(self) -> None:
         self._changed.set()

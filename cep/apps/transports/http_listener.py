@@ -14,15 +14,19 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
+import aiohttp
 from aiohttp import web
 
 from cep.apps.transports.event_feed import HEARTBEAT, MOST_LISTENERS, EventFeed
 from cep.apps.transports.http_answers import WaitingRequests
 from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, RowsRefusedError
+from runtime.tasks import run_until_first
 from streams.errors import StreamError
 
 MOST_BYTES = 1 << 20
 """Of one request."""
+CLOSE_SECONDS = 1.0
+"""Until the other side has said that it heard of the end."""
 MOST_WAITING = 256
 """Requests of all paths whose rows are not kept yet; others hear that they may come again."""
 MOST_WAITING_BYTES = 64 << 20
@@ -111,7 +115,7 @@ class HttpListener:
             return _answer(401, error="the key is not that of the path", headers={"WWW-Authenticate": "Bearer"})
         opened = self._open.get(request.path)
         if isinstance(opened, EventFeed):
-            return await _listened(request, opened)
+            return await _given(request, opened)
         if opened is None:
             # its app is starting, and what the path is for is not known yet
             return _busy()
@@ -169,22 +173,26 @@ class HttpReceiver:
         await self.listener.serve(self.path, TakenRows(intake, self.requests))
 
 
-async def _listened(request: web.Request, feed: EventFeed) -> web.StreamResponse:
+async def _given(request: web.Request, feed: EventFeed) -> web.StreamResponse:
     """Send the feed's rows until it is closed, or the other side leaves, is too slow, or takes nothing any more."""
     if request.method != "GET":
         return _answer(405, error="listen with GET", headers={"Allow": "GET"})
     if feed.listeners >= MOST_LISTENERS:
         return _answer(503, error="too many listen here now", headers={"Retry-After": "5"})
-    response = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    events = web.StreamResponse(headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store"})
+    socket = web.WebSocketResponse(heartbeat=feed.heartbeat_seconds, timeout=CLOSE_SECONDS, max_msg_size=MOST_BYTES)
+    if feed.is_socket and not socket.can_prepare(request):
+        return _answer(426, error="listen by WebSocket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
     feed.listeners += 1
     try:
-        await response.prepare(request)
-        # whoever listens hears at once that he does
-        await response.write(HEARTBEAT)
-        async with aclosing(feed.events(request.headers.get("Last-Event-ID", ""))) as found:
-            async for events in found:
-                async with asyncio.timeout(feed.stalled_seconds):
-                    await response.write(events)
+        if feed.is_socket:
+            await socket.prepare(request)
+            # with the other side's pongs and its end
+            await run_until_first(_tell(socket, feed), _ignore(socket))
+            await socket.close(code=aiohttp.WSCloseCode.GOING_AWAY)
+        else:
+            await events.prepare(request)
+            await _write(events, feed, request.headers.get("Last-Event-ID", ""))
     except TimeoutError:
         # with what is on its way to him, for which the end of the response would wait
         if request.transport is not None:
@@ -194,7 +202,34 @@ async def _listened(request: web.Request, feed: EventFeed) -> web.StreamResponse
         pass
     finally:
         feed.listeners -= 1
-    return response
+    return socket if feed.is_socket else events
+
+
+async def _write(response: web.StreamResponse, feed: EventFeed, after: str) -> None:
+    """Raise TimeoutError, ConnectionError."""
+    # whoever listens hears at once that he does
+    await response.write(HEARTBEAT)
+    async with aclosing(feed.events(after)) as found:
+        async for events in found:
+            async with asyncio.timeout(feed.stalled_seconds):
+                await response.write(events)
+
+
+async def _tell(socket: web.WebSocketResponse, feed: EventFeed) -> None:
+    """As `_write`."""
+    async with aclosing(feed.messages()) as found:
+        async for message in found:
+            async with asyncio.timeout(feed.stalled_seconds):
+                try:
+                    await socket.send_str(message.decode())
+                except UnicodeDecodeError:
+                    await socket.send_bytes(message)
+
+
+async def _ignore(socket: web.WebSocketResponse) -> None:
+    """Read until the other side leaves: it has nothing to say."""
+    async for _ in socket:
+        pass
 
 
 def _busy() -> web.Response:

@@ -3,7 +3,7 @@
 import pytest
 
 from cep.apps.ends.server_names import covers, is_server, server_name
-from cep.apps.ends.sink_ends import BucketTarget, HttpTarget, MongoTarget, MqttTarget
+from cep.apps.ends.sink_ends import BucketTarget, EventsTarget, HttpTarget, MongoTarget, MqttTarget
 from cep.apps.ends.source_ends import BucketObjects, FolderFiles, HttpPath, MqttTopics, is_filter
 from cep.apps.language.errors import AppUnsupportedError
 from tests.cep.apps.transports.ends import sink_of, source_of
@@ -41,6 +41,11 @@ def test_options_of_sources_are_read() -> None:
     assert one == FolderFiles(("feeds", "x"), "a\\.log", True, True, 1.0)
 
 
+def test_a_websocket_of_ours_has_a_path_and_the_operators_host() -> None:
+    targets = [sink_of(f"type='websocket-server', {one}").target for one in ("host='a', port='8025'", "path='/b'")]
+    assert targets == [EventsTarget("/Out", True), EventsTarget("/b", True)]
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -66,6 +71,8 @@ def test_options_of_sources_are_read() -> None:
         ("type='s3', bucket.name='A'", "is no name of a bucket"),
         ("type='s3', bucket.name='exports', aws.secret.key='word'", "is not known"),
         ("type='websocket', url='http://a.example'", "write ws:// or wss://"),
+        ("type='sse'", "needs the option path"),
+        ("type='websocket-server', path='/a/../b'", "write /name"),
     ],
 )
 def test_sinks_that_cannot_be_are_refused_with_their_place(options: str, problem: str) -> None:

@@ -106,13 +106,18 @@ async def test_who_listens_hears_the_end_of_an_app_though_others_go_on() -> None
     await listener.close("/other")
 
 
-async def test_who_takes_nothing_any_more_gives_his_place_to_another() -> None:
-    feed, stalled = EventFeed(stalled_seconds=0.05), socket.socket()
+UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+
+
+@pytest.mark.parametrize("headers", ["", f"{UPGRADE}Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"])
+async def test_who_takes_nothing_any_more_gives_his_place_to_another(headers: str) -> None:
+    feed, stalled = EventFeed(bool(headers), stalled_seconds=0.05), socket.socket()
     # the kernel takes no more for him than that
     stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     async with served(feed) as client:
         stalled.connect(("127.0.0.1", int(str(client._base_url).rpartition(":")[2])))
-        stalled.sendall(f"GET /prices HTTP/1.1\r\nHost: h\r\nX-Api-Key: {KEYS['/prices']}\r\n\r\n".encode())
+        request = f"GET /prices HTTP/1.1\r\nHost: h\r\nX-Api-Key: {KEYS['/prices']}\r\n{headers}\r\n"
+        stalled.sendall(request.encode())
         await until(lambda: feed.listeners == 1)
         feed.publish("id:0", b"x" * (4 * MOST_KEPT_BYTES))
         await until(lambda: feed.listeners == 0)
@@ -181,6 +186,34 @@ async def test_a_row_that_its_format_cannot_hold_is_named_and_holds_up_none_behi
     async with aclosing(feed.events("another")) as found:
         assert await anext(found) == MISSED
         assert await anext(found) == b"id: id:0\ndata: 0\n\nid: id:2\ndata: 2\n\n"
+
+
+async def test_each_row_is_a_message_to_all_who_listen_by_websocket() -> None:
+    feed, listener = EventFeed(is_socket=True), HttpListener("127.0.0.1", 0, {**KEYS, "/other": "another key"})
+    await listener.open("/other", EventFeed())
+    await listener.open("/prices", feed)
+    async with asyncio.timeout(LIMIT_SECONDS), aiohttp.ClientSession(headers=KEY) as client:
+        url = f"{listener.url}/prices"
+        async with client.get(url) as answer:
+            assert (answer.status, answer.headers["Upgrade"]) == (426, "websocket")
+        with pytest.raises(aiohttp.WSServerHandshakeError, match="401"):
+            await client.ws_connect(url, headers={"X-Api-Key": "another"})
+        one, other = await client.ws_connect(url), await client.ws_connect(url)
+        await until(lambda: feed.listeners == 2)
+        # what is said to it is nobody's business
+        await one.send_str("hello")
+        publish(feed, 1)
+        feed.publish("id:2", b"\xff")
+        for listening in (one, other):
+            assert await listening.receive_str() == '{"n": 1}'
+            assert await listening.receive_bytes() == b"\xff"
+        await other.close()
+        await until(lambda: feed.listeners == 1)
+        closing = asyncio.create_task(listener.close("/prices"))
+        assert (await one.receive()).data == aiohttp.WSCloseCode.GOING_AWAY
+        await closing
+        await until(lambda: feed.listeners == 0)
+    await listener.close("/other")
 
 
 @given(st.lists(st.text(), max_size=5))
