@@ -1,23 +1,35 @@
-"""Who may use the service, for operators: keys, browsers that are signed in, tokens that were seen. Only
-`arbitrage keys` adds and revokes keys; a sign-in can be ended here."""
+"""Who may use the service, for operators: keys, browsers that are signed in, tokens that were seen. Keys are made and
+revoked here, too, and sign-ins ended."""
 
 import asyncio
-from typing import Annotated
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypedDict
 
+from runtime.clock import wall_now
+from ui.api.apps.app_requests import body_of, body_schema
 from ui.auth.access_service import Access
-from ui.auth.api_keys import known_keys
-from ui.auth.key_store import StoredKey
+from ui.auth.api_keys import digest_of, keys_folder, known_keys, new_key
+from ui.auth.callers import Caller, Role
+from ui.auth.key_store import KeyNameError, StoredKey, add_key, revoke_key
 from ui.auth.started_sign_ins import StartedSignIn
+from ui.errors import UiError
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
+from ui.http.rejected_changes import record_rejection
 from ui.http.route_auth import Operator, ReadingOperator, access_of
 from ui.rows.attribute import row_from
 from ui.services.change_audit import auditing
 from ui.services.dashboard import dashboard_of
 
 router = APIRouter(tags=["access"])
+
+CHANGED: dict[int | str, dict[str, Any]] = dict.fromkeys((401, 403, 404, 409, 422), PROBLEM_RESPONSE)
+NEW_KEY_EXAMPLE = {"name": "desk", "role": "viewer"}
 
 
 class KeyRow(TypedDict):
@@ -26,6 +38,22 @@ class KeyRow(TypedDict):
     name: str
     role: str
     created_at: int
+
+
+class NewKeyRow(KeyRow):
+    """`key`: shown only here."""
+
+    key: str
+
+
+class NewKey(BaseModel):
+    """Up to 40 of a-z, 0-9, `.`, `_` and `-`; a viewer reads, an author also publishes stream apps, an operator changes
+    everything."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+    role: Role
 
 
 class KeyUseRow(KeyRow):
@@ -75,6 +103,34 @@ async def keys(request: Request, _: ReadingOperator) -> list[KeyRow]:
     """Return the keys: the owner's first, then by creation."""
     known = known_keys(access_of(request).home)
     return [row_from(KeyRow, key) for key in known]
+
+
+@router.post("/keys", status_code=201, responses=CHANGED, openapi_extra=body_schema(NewKey, NEW_KEY_EXAMPLE))
+async def make_key(request: Request, caller: Operator) -> JSONResponse:
+    """Make a key, and return it this once: only its hash is stored. 409: there is one of that name, or too many."""
+    asked = await body_of(request, NewKey, "`name` and `role`")
+    key = new_key()
+    stored = StoredKey(asked.name, asked.role, wall_now(), digest_of(key))
+    await _in_key_file(request, caller, partial(add_key, keys_folder(access_of(request).home), stored, caller), 409)
+    made = row_from(NewKeyRow, stored, key=key)
+    return JSONResponse(made, 201, headers={"Cache-Control": "no-store"})
+
+
+@router.delete("/keys/{name}", status_code=204, responses=CHANGED)
+async def revoke(request: Request, name: Annotated[str, Path(max_length=100)], caller: Operator) -> Response:
+    """Revoke a key: from the next request on it is nobody's, and its browsers are signed out. The owner's cannot be."""
+    await _in_key_file(request, caller, partial(revoke_key, keys_folder(access_of(request).home), name, caller), 404)
+    return Response(status_code=204)
+
+
+async def _in_key_file(request: Request, caller: Caller, change: Callable[[], object], status: int) -> None:
+    """Change the file of keys, whose list of changes gets into the audit log. Raises ProblemError `status`, and 409 if
+    the file cannot be read."""
+    try:
+        await asyncio.to_thread(change)
+    except UiError as error:
+        await record_rejection(request, str(error), caller)
+        raise ProblemError(status if isinstance(error, KeyNameError) else 409, str(error)) from None
 
 
 @router.get("/people")

@@ -1,4 +1,4 @@
-"""Copies changes of keys into the audit log: the command line makes them with or without MongoDB."""
+"""Copies changes of keys into the audit log: they are made with or without MongoDB."""
 
 from pathlib import Path
 
@@ -7,7 +7,6 @@ from store.errors import StoreError
 from store.operations.audit import MongoAudit
 from store.records.audit_entry import AuditEntry
 from ui.auth.api_keys import keys_folder
-from ui.auth.callers import OWNER
 from ui.auth.key_store import KEYS_FILE, KeyChange, KeysDamagedError, read_changes
 
 REFRESH_SECONDS = 1.0
@@ -29,14 +28,14 @@ async def audit_key_changes(home: Path, audit: MongoAudit) -> None:
 
 
 def entry_of(change: KeyChange) -> AuditEntry:
-    """Return the audit entry of a change. Whoever may write into the data folder is its owner."""
+    """Return the audit entry of a change; only operators make any."""
     role = {"role": change.role}
     return AuditEntry(
         entry_id=change.change_id,
-        who=OWNER,
+        who=change.who,
         role="operator",
-        means="command",
-        address="",
+        means=change.means,
+        address=change.address,
         action=change.action,
         target=change.name,
         outcome="done",

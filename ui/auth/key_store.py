@@ -7,7 +7,7 @@ at any time, outlive every session, and work while MongoDB is down.
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -16,7 +16,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from runtime.clock import wall_now
-from ui.auth.callers import ANYBODY, OWNER, Role
+from ui.auth.callers import ANYBODY, OWNER, Caller, Role
 from ui.auth.private_files import replace_file
 from ui.errors import UiError
 
@@ -54,13 +54,17 @@ class StoredKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """A key that was added or revoked, kept for the audit log. `at` in microseconds UTC."""
+    """A key that was added or revoked, kept for the audit log. `at` in microseconds UTC; `means` "command": whoever may
+    write into the data folder is its owner."""
 
     change_id: str
     at: int
     action: Literal["key.add", "key.revoke"]
     name: str
     role: Role
+    who: str = OWNER
+    means: str = "command"
+    address: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +87,8 @@ def read_keys(folder: Path) -> tuple[StoredKey, ...]:
         return ()
 
 
-def add_key(folder: Path, key: StoredKey) -> None:
-    """Store it. Raises KeyNameError for a taken or invalid name, KeysDamagedError."""
+def add_key(folder: Path, key: StoredKey, by: Caller | None = None) -> None:
+    """Store it. `by`: an operator, by REST. Raises KeyNameError for a taken or invalid name, KeysDamagedError."""
     if not _NAME.fullmatch(key.name) or key.name in _RESERVED:
         raise KeyNameError(
             f"{key.name!r} cannot name a key: up to 40 of a-z, 0-9, '.', '_' and '-', and not {' or '.join(_RESERVED)}."
@@ -96,13 +100,14 @@ def add_key(folder: Path, key: StoredKey) -> None:
             raise KeyNameError(f"There is a key {key.name!r} already; revoke that one or choose another name.")
         if len(keys) >= MAX_KEYS:
             raise KeyNameError(f"There are {MAX_KEYS} keys already; revoke unused ones.")
-        return _Kept((*keys, key), _noted(kept, "key.add", key))
+        return _Kept((*keys, key), _noted(kept, "key.add", key, by))
 
     _replace(folder, added)
 
 
-def revoke_key(folder: Path, name: str) -> StoredKey:
-    """Return the revoked key. Raises KeyNameError if there is none of that name, KeysDamagedError."""
+def revoke_key(folder: Path, name: str, by: Caller | None = None) -> StoredKey:
+    """Return the revoked key. `by` as for `add_key`. Raises KeyNameError if there is none of that name,
+    KeysDamagedError."""
     revoked: list[StoredKey] = []
 
     def without(kept: _Kept) -> _Kept:
@@ -110,7 +115,7 @@ def revoke_key(folder: Path, name: str) -> StoredKey:
         if not revoked:
             raise KeyNameError(f"There is no key {name!r}; `arbitrage keys list` names them all.")
         remaining = tuple(key for key in kept.keys if key.name != name)
-        return _Kept(remaining, _noted(kept, "key.revoke", revoked[0]))
+        return _Kept(remaining, _noted(kept, "key.revoke", revoked[0], by))
 
     _replace(folder, without)
     return revoked[0]
@@ -126,8 +131,12 @@ def read_changes(folder: Path) -> tuple[KeyChange, ...]:
     return _read(folder).changes
 
 
-def _noted(kept: _Kept, action: Literal["key.add", "key.revoke"], key: StoredKey) -> tuple[KeyChange, ...]:
+def _noted(
+    kept: _Kept, action: Literal["key.add", "key.revoke"], key: StoredKey, by: Caller | None
+) -> tuple[KeyChange, ...]:
     change = KeyChange(uuid4().hex, wall_now(), action, key.name, key.role)
+    if by is not None:
+        change = replace(change, who=by.name, means=by.means, address=by.address)
     return (*kept.changes, change)[-MAX_CHANGES:]
 
 

@@ -13,6 +13,7 @@ from runtime.clock import wall_now
 from session.access_terms import RateTerms
 from session.session import Session
 from tests.ui.clients import client_of
+from tests.ui.waiting import until
 from ui.auth.api_keys import digest_of, keys_folder, new_key
 from ui.auth.key_store import StoredKey, add_key, revoke_key
 from ui.auth.rate_buckets import Rates
@@ -121,3 +122,47 @@ async def test_signing_in_has_a_rate_by_key(
     dashboard_of(application).access.signing_in = Rates(RateTerms(0.1, 2))
     answers = [await api.post("/api/sign-in", json={"key": given}) for given in (desk_key, desk_key, desk_key, key)]
     assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
+
+
+async def test_a_key_is_made_shown_once_and_revoked(api: httpx.AsyncClient, key: str) -> None:
+    headers = {"X-API-Key": key}
+    made = await api.post("/api/keys", json={"name": "screen", "role": "viewer"}, headers=headers)
+    assert (made.status_code, made.headers["cache-control"]) == (201, "no-store")
+    own = {"X-API-Key": made.json()["key"]}
+    assert (await api.get("/api/caller", headers=own)).json() == {"name": "screen", "role": "viewer", "means": "key"}
+    listed = (await api.get("/api/keys", headers=headers)).json()
+    assert [row["name"] for row in listed] == ["owner", "screen"]
+    assert made.json()["key"] not in str(listed)
+    again = await api.post("/api/keys", json={"name": "screen", "role": "viewer"}, headers=headers)
+    assert (again.status_code, "There is a key 'screen' already" in again.json()["detail"]) == (409, True)
+    signed = await signed_in(api, made.json()["key"])
+    assert (await api.delete("/api/keys/screen", headers=headers)).status_code == 204
+    assert (await api.get("/api/caller", headers=own)).status_code == 401
+    assert (await api.get("/api/caller", headers=signed)).json()["means"] == "open"
+
+    async def is_audited() -> bool:
+        items = (await api.get("/api/audit?action=key.revoke", headers=headers)).json()["items"]
+        return [(one["who"], one["means"], one["target"]) for one in items] == [("owner", "key", "screen")]
+
+    await until(is_audited)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "words"),
+    [
+        ("POST", "/api/keys", {"name": "owner", "role": "viewer"}, 409, "cannot name a key"),
+        ("POST", "/api/keys", {"name": "A B", "role": "viewer"}, 409, "cannot name a key"),
+        ("POST", "/api/keys", {"name": "a", "role": "king"}, 422, "role"),
+        ("POST", "/api/keys", {"role": "viewer"}, 422, "name"),
+        ("DELETE", "/api/keys/nobody", None, 404, "There is no key 'nobody'"),
+        ("DELETE", "/api/keys/owner", None, 404, "There is no key 'owner'"),
+    ],
+)
+async def test_what_cannot_be_done_with_keys_is_said_and_audited(
+    api: httpx.AsyncClient, key: str, method: str, path: str, body: object, status: int, words: str
+) -> None:
+    headers = {"X-API-Key": key}
+    answer = await api.request(method, path, json=body, headers=headers)
+    assert (answer.status_code, words in answer.json()["detail"]) == (status, True), answer.text
+    (entry, *_) = (await api.get("/api/audit?outcome=rejected", headers=headers)).json()["items"]
+    assert (entry["who"], words in entry["reason"]) == ("owner", True)

@@ -194,6 +194,26 @@ def test_an_operator_sees_who_is_signed_in_and_ends_a_sign_in(steering: Steering
     expect(browsers).to_contain_text("owner (you)")
 
 
+def test_an_operator_makes_a_key_which_is_shown_once_and_ends_it(steering: Steering) -> None:
+    page, people = steering.page, steering.watched.part("people")
+    people.get_by_text("Make a key").first.click()
+    people.get_by_label("Whose it is").fill("screen")
+    people.get_by_role("button", name="Make a key").click()
+    shown = people.get_by_label("Key of screen (viewer)")
+    expect(shown).to_be_visible(timeout=NEWS_MS)
+    headers = {"X-API-Key": shown.input_value()}
+    assert httpx.get(f"{steering.address}/api/caller", headers=headers).json()["name"] == "screen"
+    row = people.get_by_role("table", name="Keys", exact=True).get_by_role("row").filter(has_text="screen")
+    expect(row).to_be_visible(timeout=NEWS_MS)
+    assert grave_violations(page) == []
+    people.get_by_role("button", name="Done").click()
+    expect(shown).to_have_count(0)
+    for _ in range(2):
+        row.get_by_role("button", name="End the key of screen").click()
+    expect(row).to_have_count(0, timeout=NEWS_MS)
+    assert httpx.get(f"{steering.address}/api/caller", headers=headers).status_code == 401
+
+
 class Redraws:
     """Each in turn, in the middle of an edit; True if the edited field was taken from view, so that it must be
     gone to again."""
