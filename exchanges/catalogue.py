@@ -22,6 +22,7 @@ EXCHANGES = (
     "binance",
     "bybit",
     "okx",
+    "coinbase",
 )
 """In the order in which sessions and reports name them."""
 

@@ -9,7 +9,6 @@ from exchanges.catalogue import all_facts
 _OF_RECORDINGS: Mapping[str, str] = {
     "binancecoinm": "Binance COIN-M",
     "binanceusdm": "Binance USD-M",
-    "coinbase": "Coinbase",
     "coinbase-eur": "Coinbase EUR",
     "fxcm": "FXCM",
 }

@@ -11,7 +11,6 @@ _WHOLE: dict[str, Mapping[str, str]] = {
     "binanceusdm": alike("BTC", "USDT", "USDC"),
     "binancecoinm": alike("BTC", "USD"),
     # recordings of one exchange's order books and of a broker's rates
-    "coinbase": alike("BTC", "USD"),
     "coinbase-eur": alike("BTC", "EUR"),
     "fxcm": alike("EUR", "USD"),
 }

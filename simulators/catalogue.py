@@ -15,6 +15,7 @@ EXCHANGES = (
     "binance",
     "bybit",
     "okx",
+    "coinbase",
 )
 
 

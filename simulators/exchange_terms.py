@@ -110,6 +110,8 @@ class ExchangeTerms:
     """Symbol → its steps of cost and fee, if they are others."""
     key_fields: tuple[Literal["password", "uid"], ...] = ()
     """Fields of an account's keys besides key and secret."""
+    signs_by_private_key: bool = False
+    """Whether the secret is a private key of the curve P-256, as PEM, and the key a path."""
     sends_retry_after: bool = False
     faults: Mapping[str, str] = field(default_factory=dict)
     """Kinds of faults that look different here → a description."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exchanges.catalogue import EXCHANGES, wire_of
+from exchanges.catalogue import EXCHANGES, all_facts, wire_of
 from launch.config.configuration import Configuration
 from market.decide.settings import Settings
 from tests import house_rules
@@ -179,14 +179,15 @@ def test_every_key_of_the_configuration_is_documented_with_its_default() -> None
 
 def test_the_table_of_shared_connections_has_what_feeds_do() -> None:
     section = (DOCS / "exchanges.md").read_text().partition("## Feeds of many markets")[2].partition("\n## ")[0]
+    labels = {facts.label: facts.name for facts in all_facts()}
     documented = {
-        re.sub(r"\W", "", name).lower(): int(number)
+        labels.get(name, re.sub(r"\W", "", name).lower()): int(number)
         for names, number in re.findall(r"^\| ([\w ,]+) \| (\d+) \|", section, re.MULTILINE)
         for name in names.split(", ")
     }
     sharing = {name: wire_of(name).sharing for name in documented}
     assert documented == {name: shared.symbols for name, shared in sharing.items() if shared is not None}
-    assert len(documented) == 7
+    assert len(documented) == 8
 
 
 def levels(layers: Iterable[str]) -> dict[str, int]:

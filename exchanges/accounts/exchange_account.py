@@ -173,10 +173,10 @@ class ExchangeAccount:
             with posting(permit, check):
                 return await self._orders.api.post(order, market)
         except ccxt.BaseError as error:
-            if is_clock_fault(error) or is_past_deadline(error):
-                # measured for the next order: this one is rejected all the same
-                await self._clock.measure()
-            raise post_error(self._exchange, error, self._keys) from None
+            may_be_the_clock = is_clock_fault(error) or is_past_deadline(error)
+            # measured for the next order: this one is rejected all the same
+            has_moved = may_be_the_clock and await self._clock.measure()
+            raise post_error(self._exchange, error, self._keys, is_of_the_clock=has_moved) from None
         except AnswerNotUnderstoodError as error:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
 

@@ -21,5 +21,13 @@ class FrameRejectedError(FeedDroppedError):
         self.kind = kind
 
 
+class MessageLostError(FrameRejectedError):
+    """A message of a connection of many symbols was lost, of whichever of them."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__("sequence_gap", detail)
+        self.detail = detail
+
+
 class FeedRejectedError(FeedError):
     """The exchange rejected the subscription; a retry changes nothing."""

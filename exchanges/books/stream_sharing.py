@@ -26,11 +26,19 @@ class StreamSharing:
     symbols_field: tuple[str, ...] = ()
     """Path of the list of symbols in a request; empty if a request has one symbol."""
     seconds_between_requests: float = 0.0
+    number: re.Pattern[bytes] | None = None
+    """Its first group is the number that a message has in its connection, one more than the last one's, whatever the
+    messages are about; None if they have none."""
 
     def stream_in(self, frame: bytes) -> str | None:
         """None if the message names no stream."""
         found = self.pattern.search(frame)
         return None if found is None else found[1].decode(errors="replace")
+
+    def number_in(self, frame: bytes) -> int | None:
+        """None if the message has none."""
+        found = None if self.number is None else self.number.search(frame)
+        return None if found is None else int(found[1])
 
 
 def merged_requests(requests: Iterable[str], symbols_field: tuple[str, ...]) -> list[str]:

@@ -25,20 +25,6 @@ _OTHERS: Mapping[str, OrderDocument] = {
         others=_SIGNED_BY_BINANCE,
         shown_as="clientOrderId",
     ),
-    # "Coinbase Advanced"
-    "coinbase": OrderDocument(
-        source="https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/orders/create-order",
-        read="2026-11",
-        paths=("/api/v3/brokerage/orders",),
-        client_id="client_order_id",
-        side=_CAPITALS,
-        symbol="product_id",
-        amount="order_configuration.sor_limit_ioc.base_size",
-        price="order_configuration.sor_limit_ioc.limit_price",
-        immediate=("order_configuration.sor_limit_ioc", None),
-        ids=r"\S+",
-        shown_as="client_order_id",
-    ),
     "cryptocom": OrderDocument(
         source="https://exchange-developer.crypto.com/exchange/v1/docs/api/rest/private-create-order",
         read="2026-11",

@@ -57,6 +57,8 @@ _UNKNOWN_TEXTS = (
     "execution status unknown",
 )
 _NOT_FOUND_TEXTS = ("order not found", '"notfound"', "eorder:unknown order")
+_UNAUTHORIZED_AT_COINBASE = re.compile(r"coinbase \S+ https?://\S+ 401 ")
+"""All that it says of a wrong key, a wrong signature and a wrong time."""
 
 Codes = Mapping[str, Fault]
 """What an answer has of a code → the fault."""
@@ -81,7 +83,19 @@ _OF_BYBIT = _codes(
 _OF_OKX = _codes(
     'code":"{}"', {"clock": (50102,), "used": (51016, 51011), "unknown": (50004, 50013, 50026, 51054, 51149)}
 )
+# https://docs.cdp.coinbase.com/api-reference/advanced-trade-api/rest-api/orders/create-order
+_OF_COINBASE: Codes = {
+    '"duplicate_client_order_id"': "used",
+    "order with this orderid was not found": "not_found",
+}
+_UNSAID_AT_COINBASE = re.compile(
+    r'"error_response":\s*\{\s*"error":\s*"unknown_failure_reason"(?!.*"preview_failure_reason":\s*"preview_)',
+    re.DOTALL,
+)
+"""An order that was not made for no reason that it knows. It says the same word where a preview's failure is the
+reason."""
 _BY_CODE: Mapping[str, Codes] = {
+    "coinbase": _OF_COINBASE,
     **dict.fromkeys(("bybit", "bybiteu", "bybitid"), _OF_BYBIT),
     **dict.fromkeys(("okx", "okxus", "myokx"), _OF_OKX),
 }
@@ -95,7 +109,7 @@ _BY_CLASS: tuple[tuple[tuple[type[Exception], ...], Fault], ...] = (
     ((ccxt.DDoSProtection, ccxt.RateLimitExceeded, ccxt.OnMaintenance, ccxt.InvalidNonce), "rejected"),
     ((ccxt.RequestTimeout,), "unknown"),
 )
-_CODE_IN_EACH = {"bybit": "retCode", "okx": "code"}
+_CODE_IN_EACH = {"bybit": "retCode", "okx": "code", "coinbase": "success"}
 # ccxt's text of an HTTP error: "<id> <method> <url> <code> <reason> <body>".
 _HTTP_CODE = re.compile(r"https?://\S+ (\d{3}) ")
 _SIGNATURE = re.compile(r"(?i)(signature=)[^&\s]+")
@@ -122,15 +136,18 @@ def fault_of(error: ccxt.BaseError) -> Fault:
     return "unknown"
 
 
-def post_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:
-    """Return the error of posting an order; its text contains nothing of `keys`."""
+def post_error(
+    exchange: str, error: ccxt.BaseError, keys: Credentials | None = None, *, is_of_the_clock: bool = False
+) -> ExchangeError:
+    """Return the error of posting an order; its text contains nothing of `keys`. `is_of_the_clock`: the exchange's
+    clock was wrong here."""
     fault, text = fault_of(error), _error_text(error, keys)
-    if fault == "account":
+    if fault == "account" and not is_of_the_clock:
         return AccountRejectedError(f"{exchange} rejected the account: {text}")
     if fault == "used":
         # An order with this id exists, so it must not be reported as rejected.
         return OutcomeUnknownError(f"{exchange} already has an order with this client order id: {text}")
-    if fault in ("rejected", "clock", "not_found", "unavailable"):
+    if fault in ("account", "rejected", "clock", "not_found", "unavailable"):
         return OrderRejectedError(f"{exchange} rejected the order: {text}")
     return OutcomeUnknownError(f"{exchange} may or may not have the order: {text}")
 
@@ -153,8 +170,8 @@ def is_not_found(error: ccxt.BaseError) -> bool:
 
 
 def is_clock_fault(error: ccxt.BaseError) -> bool:
-    """Whether the exchange rejected the request's timestamp: measure its clock."""
-    return fault_of(error) == "clock"
+    """Whether the exchange rejected the request's timestamp, or may have: measure its clock."""
+    return fault_of(error) == "clock" or _UNAUTHORIZED_AT_COINBASE.match(str(error)) is not None
 
 
 def is_past_deadline(error: ccxt.BaseError) -> bool:
@@ -164,6 +181,8 @@ def is_past_deadline(error: ccxt.BaseError) -> bool:
 
 def _fault_by_code(text: str) -> Fault | None:
     exchange, _, answer = text.partition(" ")
+    if exchange == "coinbase" and _UNSAID_AT_COINBASE.search(answer):
+        return "unknown"
     return next((fault for code, fault in _BY_CODE.get(exchange, {}).items() if code in answer), None)
 
 

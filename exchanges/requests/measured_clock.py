@@ -33,7 +33,8 @@ class MeasuredClock:
         if self._measured_at is None or wall_now() - self._measured_at > _EVERY_SECONDS * MICROSECONDS:
             await self.measure()
 
-    async def measure(self) -> None:
+    async def measure(self) -> bool:
+        """Return whether it is not where it was measured before."""
         self._measured_at = wall_now()
         name = self._asks.id
         before, uncertainty_before = self._asks.exchange_ahead_ms, self._asks.exchange_uncertainty_ms
@@ -41,10 +42,12 @@ class MeasuredClock:
             ahead = await measure_clock(self._asks)
         except (ccxt.BaseError, AnswerNotUnderstoodError) as error:
             log.warning("clock not measured: %s", type(error).__name__, extra={"exchange": name})
-            return
+            return False
         uncertainty = self._asks.exchange_uncertainty_ms
         for client in self._others:
             client.exchange_ahead_ms, client.exchange_uncertainty_ms = ahead, uncertainty
             client.order_clock_ahead_ms = self._asks.order_clock_ahead_ms
-        if abs(ahead - before) > uncertainty + uncertainty_before:
+        has_moved = abs(ahead - before) > uncertainty + uncertainty_before
+        if has_moved:
             log.info("clock measured", extra={"exchange": name, "ahead_ms": ahead, "uncertainty_ms": uncertainty})
+        return bool(has_moved)

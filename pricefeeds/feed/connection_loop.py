@@ -6,12 +6,12 @@ import random
 from collections.abc import Callable, Iterator
 from typing import NoReturn
 
-from exchanges.books.errors import FeedDroppedError, FrameRejectedError
+from exchanges.books.errors import FeedDroppedError, FrameRejectedError, MessageLostError
 from exchanges.books.port import FetchSnapshot, Send
 from market.prices.feed_state import FeedStatus
 from pricefeeds.errors import BookMismatchError, FeedStaleError
 from pricefeeds.feed.rest_checks import BookChecks
-from pricefeeds.feed.session import FeedSession, WireRequest
+from pricefeeds.feed.session import FAULT_COUNTERS, FeedSession, WireRequest
 from pricefeeds.feed.source import FeedSource, StreamConnection
 from pricefeeds.feed.timeouts import FeedTimeouts
 from runtime.backoff import CHANCE, backoff
@@ -127,6 +127,9 @@ class ConnectionLoop:
         feed = self._feed_session.feed
         status = status_after(error)
         self._feed_session.withdraw(status, self._clock.now())
+        if isinstance(error, MessageLostError):
+            # the session has seen no wrong message
+            feed.count(FAULT_COUNTERS[error.kind])
         if status != "down":
             feed.count("resyncs")
         market = feed.market

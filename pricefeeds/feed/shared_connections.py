@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
 
-from exchanges.books.errors import FeedDroppedError
+from exchanges.books.errors import FeedDroppedError, MessageLostError
 from exchanges.books.stream_sharing import StreamSharing, merged_requests
 from exchanges.credentials import Credentials
 from market.instruments.markets import Market
@@ -36,6 +36,8 @@ class SymbolLine:
     async def frames(self) -> AsyncIterator[bytes]:
         while True:
             frame = await self._arrived.get()
+            if isinstance(frame, MessageLostError):
+                raise MessageLostError(frame.detail)
             if isinstance(frame, FeedDroppedError):
                 raise FeedDroppedError(str(frame))
             yield frame
@@ -65,6 +67,8 @@ class SharedConnection:
         self._pong: asyncio.Task[None] | None = None
         self._next_ping_at = 0
         """Microseconds."""
+        self._last_number: int | None = None
+        """Of the messages, if they are numbered."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._socket: WebSocketConnection | None = None
         self._opened: asyncio.Future[WebSocketConnection] = asyncio.get_running_loop().create_future()
@@ -130,7 +134,8 @@ class SharedConnection:
             async with connected(self._address) as self._socket:
                 self._opened.set_result(self._socket)
                 async for frame in self._socket.frames():
-                    self._dispatch(frame)
+                    if self._is_new(frame):
+                        self._dispatch(frame)
         except FeedDroppedError as error:
             ended = error
         finally:
@@ -139,6 +144,17 @@ class SharedConnection:
                 line.put(ended)
             if not self._opened.done():
                 self._opened.set_exception(ended)
+
+    def _is_new(self, frame: bytes) -> bool:
+        """Return whether it is not the last message again. Raises MessageLostError if one is missing before it."""
+        number, last = self._sharing.number_in(frame), self._last_number
+        if number is None:
+            # it may be a corrupted one
+            return True
+        self._last_number = number
+        if last is not None and number not in (last, last + 1):
+            raise MessageLostError(f"message {number} of the connection after {last}")
+        return number != last
 
     def _dispatch(self, frame: bytes) -> None:
         """To the line of the symbol that the frame names.

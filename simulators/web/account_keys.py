@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import uuid4
 
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
 from exchanges.credentials import Credentials, credentials_path, load_credentials
 from exchanges.errors import AccountRejectedError
 from simulators.catalogue import terms_of
@@ -57,8 +60,16 @@ def known_keys(path: Path) -> dict[str, object]:
 
 
 def _new_keys(exchange: str) -> dict[str, str]:
+    if terms_of(exchange).signs_by_private_key:
+        return _new_private_key()
     # coinbaseexchange and kraken sign with the bytes behind a base64 text, the others with the text itself.
     secret = base64.b64encode(secrets.token_bytes(48)).decode()
     keys = {"apiKey": secrets.token_hex(16), "secret": secret}
     further = {"password": secrets.token_hex(8), "uid": str(uuid4().int % 10**8)}
     return keys | {name: further[name] for name in terms_of(exchange).key_fields}
+
+
+def _new_private_key() -> dict[str, str]:
+    private = generate_private_key(SECP256R1())
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    return {"apiKey": f"organizations/{uuid4()}/apiKeys/{uuid4()}", "secret": pem.decode()}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import jwt
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
@@ -20,6 +21,7 @@ _KEY_HEADERS = (
     "OK-ACCESS-KEY",
 )
 _SCHEME = "BITSTAMP "
+_BEARER = "Bearer "
 _KEY_FIELDS = ("key", "api_key", "apiKey", "token", "auth")
 """Fields of messages that name the account: a key, or a token that a signed request has got."""
 
@@ -93,6 +95,7 @@ def _words_of(request: web.Request) -> Iterator[str]:
     for name in _KEY_HEADERS:
         if name in request.headers:
             yield request.headers[name].removeprefix(_SCHEME)
+    yield from _signer_of(request.headers.get("Authorization", "").removeprefix(_BEARER))
     # a stream may have the token that opens it as its name
     yield request.path.rpartition("/")[2]
 
@@ -108,6 +111,15 @@ def _words_in(text: str) -> Iterator[str]:
     for part in (fields, signed, *(fields.get(name) for name in ("params", "data", "subscription"))):
         if isinstance(part, dict):
             yield from (str(part[name]) for name in _KEY_FIELDS if name in part)
+    yield from _signer_of(str(fields.get("jwt", "")))
     if fields.get("op") == "auth" and isinstance(arguments, list):
         # Bybit's: key, expiry, signature
         yield from map(str, arguments[:1])
+
+
+def _signer_of(token: str) -> Iterator[str]:
+    """Return the key that a token of Coinbase's says it was signed by."""
+    try:
+        yield str(jwt.get_unverified_header(token).get("kid", ""))
+    except jwt.InvalidTokenError:
+        return

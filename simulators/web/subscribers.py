@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
+from itertools import count
 
 import orjson
 from aiohttp import WSMsgType, web
@@ -95,13 +96,17 @@ class SubscriberConnection:
         self.socket = outbox.socket
         self.channels: set[str] = set()
         self.life = life
+        self.numbers = count()
+        """Of the messages to this client, where the exchange numbers them."""
         self._outbox = outbox
         self._faults = faults
         self._notice = notice
 
     def of_another_account(self) -> "SubscriberConnection":
         """Return the same client, without its channels."""
-        return SubscriberConnection(self._outbox, self._faults, self.life, self._notice)
+        same = SubscriberConnection(self._outbox, self._faults, self.life, self._notice)
+        same.numbers = self.numbers
+        return same
 
     def is_one_too_many(self, now: int) -> bool:
         """Count a message of the client. Returns whether it is one too many, which ends the connection."""
@@ -194,9 +199,12 @@ class Subscribers:
         channels = {channel for connection in self._connections for channel in connection.channels}
         return {symbol for symbol in map(symbol_of, channels) if symbol is not None}
 
+    def listeners(self, channel: str) -> list[SubscriberConnection]:
+        return [connection for connection in self._connections if channel in connection.channels]
+
     def broadcast(self, channel: str, message: object) -> None:
         """Send a message, encoded once, to all who listen to `channel`."""
-        listeners = [connection for connection in self._connections if channel in connection.channels]
+        listeners = self.listeners(channel)
         if listeners:
             text = orjson.dumps(message).decode()
             for connection in listeners:

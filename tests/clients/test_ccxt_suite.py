@@ -76,6 +76,8 @@ def write_settings(folder: Path, settings: Mapping[str, dict[str, Any]], documen
             keys[name]["has"] = dict.fromkeys(kinds, False)
     # else ccxt asks for Binance's futures too
     keys["binance"]["options"] = {"fetchMarkets": {"types": ["spot"]}}
+    # else ccxt asks an interface for balances that knows no holds
+    keys["coinbase"]["options"] = {"fetchBalance": "v3PrivateGetBrokerageAccounts"}
     (folder / "keys.local.json").write_text(json.dumps(keys))
     (folder / "skip-tests.json").write_text(
         json.dumps({name: {"skipMethods": methods} for name, methods in skips.items()})

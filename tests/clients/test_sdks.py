@@ -35,6 +35,7 @@ SDKS = [
     Sdk("pybotters==1.11.2", "use_pybotters.py", "binance", ("binance",)),
     Sdk("pybotters==1.11.2", "use_pybotters.py", "bitflyer", ("bitflyer",)),
     Sdk("pybitflyer==0.1.9", "use_pybitflyer.py", "bitflyer"),
+    Sdk("coinbase-advanced-py==1.8.4", "use_coinbase_advanced.py", "coinbase"),
 ]
 
 

@@ -13,6 +13,7 @@ from exchanges.bitflyer.symbols import bitflyer_product
 from exchanges.bitstamp.orders import BitstampOrderApi
 from exchanges.bitstamp.symbols import bitstamp_codes, bitstamp_name, bitstamp_pair
 from exchanges.bybit.symbols import bybit_symbol
+from exchanges.coinbase.symbols import coinbase_product
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.coinbaseexchange.symbols import coinbaseexchange_product
 from exchanges.kraken.orders import KrakenOrderApi
@@ -57,6 +58,7 @@ def market(symbol: str) -> Market:
         (okx_instrument, "LUNC/USDT", "LUNC-USDT"),
         (coinbaseexchange_product, "MATIC/USD", "MATIC-USD"),
         (coinbaseexchange_product, "CELO/USD", "CGLD-USD"),
+        (coinbase_product, "CELO/USD", "CGLD-USD"),
         (bitflyer_product, "BTC/JPY", "BTC_JPY"),
     ],
 )

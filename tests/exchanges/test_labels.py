@@ -13,8 +13,8 @@ def test_names_are_short_and_for_people(words: str) -> None:
 
 
 def test_exchanges_that_are_traded_have_names() -> None:
-    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit", "okx")
-    names = ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance", "Bybit", "OKX"]
+    traded = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit", "okx", "coinbase")
+    names = ["Coinbase", "Bitstamp", "bitFlyer", "Kraken", "Binance", "Bybit", "OKX", "Coinbase Advanced"]
     assert [exchange_name(one) for one in traded] == names
 
 

@@ -127,7 +127,7 @@ _UNSEEN = FeedShows(("never", "at once", "within the limit"), ("rest_mismatches"
 _SILENT = FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing"))
 _UNSEEN_IN_CCXT = dict.fromkeys(EXCHANGES, _UNSEEN) | {"binance": _CHECKSUM}
 _IGNORED = FeedShows(("never", "at once"), ("malformed",), ("resyncing",), "if ccxt does not ignore it")
-_NUMBERED = {"kraken": {"count": 1}, "binance": {"count": 1}, "bybit": {"count": 1}, "okx": {"count": 1}}
+_NUMBERED = {name: {"count": 1} for name in ("kraken", "binance", "bybit", "okx", "coinbase")}
 
 FEED_TRIALS: tuple[FeedTrial, ...] = (
     FeedTrial(
@@ -158,7 +158,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         "dropped_message",
         {"count": 5},
         _UNSEEN,
-        {"kraken": _CHECKSUM, "binance": _GAP, "bybit": _GAP, "okx": _GAP},
+        {"kraken": _CHECKSUM, **dict.fromkeys(("binance", "bybit", "okx", "coinbase"), _GAP)},
         _NUMBERED,
         seconds=2,
         is_for_stream=True,

@@ -35,7 +35,7 @@ from tests.market.samples import settings_of
 from tests.store.booking import finish_leg
 from tests.store.reservation_requests import close, granted, open_books, reserved
 
-WITH_LISTS = ("binance", "bybit", "coinbaseexchange", "kraken", "okx")
+WITH_LISTS = ("binance", "bybit", "coinbase", "coinbaseexchange", "kraken", "okx")
 
 
 def test_an_id_of_ours_is_told_from_others() -> None:

@@ -11,7 +11,7 @@ from launch.sessions.chosen_markets import chosen_markets
 from launch.sessions.paper import paper_settings
 from market.instruments.markets import Market, fx_route
 
-ALL_EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit", "okx")
+ALL_EXCHANGES = ("coinbaseexchange", "bitstamp", "bitflyer", "kraken", "binance", "bybit", "okx", "coinbase")
 NO_SYMBOLS: dict[str, tuple[str, ...]] = {"symbols": ()}
 
 

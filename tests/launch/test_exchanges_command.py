@@ -35,6 +35,7 @@ SYMBOLS = {
     "binance": "BTC/USDT",
     "bybit": "BTC/USDT",
     "okx": "BTC/USDT",
+    "coinbase": "BTC/USD",
 }
 
 

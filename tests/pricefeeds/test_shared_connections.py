@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 from aiohttp import WSMsgType, web
 
-from exchanges.books.errors import FeedDroppedError
+from exchanges.books.errors import FeedDroppedError, MessageLostError
 from exchanges.books.stream_sharing import StreamSharing
 from exchanges.simulated_markets import simulated_markets
 from market.instruments.markets import Market
@@ -68,16 +68,22 @@ def exchange() -> Exchange:
     return Exchange()
 
 
-@pytest.fixture
-async def connections(exchange: Exchange) -> AsyncIterator[SharedConnections]:
+@asynccontextmanager
+async def exchange_with(exchange: Exchange, sharing: StreamSharing) -> AsyncIterator[SharedConnections]:
     application = web.Application()
     application.router.add_get("/ws", exchange.stream)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with shared_connections(f"ws://127.0.0.1:{runner.addresses[0][1]}/ws", SHARING) as shared:
+    async with shared_connections(f"ws://127.0.0.1:{runner.addresses[0][1]}/ws", sharing) as shared:
         yield shared
     await runner.cleanup()
+
+
+@pytest.fixture
+async def connections(exchange: Exchange) -> AsyncIterator[SharedConnections]:
+    async with exchange_with(exchange, SHARING) as shared:
+        yield shared
 
 
 @asynccontextmanager
@@ -145,6 +151,42 @@ async def test_a_connection_that_ends_ends_all_lines_and_they_share_the_next(
         assert await frames(a, 1) == await frames(b, 1) == ["hello"]
         await asyncio.gather(a.ping(DEADLINE_SECONDS), b.ping(DEADLINE_SECONDS))
         assert len(exchange.sockets) == 2
+
+
+async def test_a_lost_message_of_a_numbered_connection_ends_all_lines(exchange: Exchange) -> None:
+    numbered = replace(SHARING, number=re.compile(rb'"number":([0-9]+)'))
+    async with exchange_with(exchange, numbered) as connections, lines(connections, A, B) as (a, b):
+        for text in ('{"of":"BTC","number":7}', '{"of":"ETH","number":8}', '{"of":"ETH","number":8}', "{"):
+            await exchange.sockets[0].send_str(text)
+        # the last one again is none, and one without a number may be a corrupted one
+        assert await frames(a, 3) == ["hello", '{"of":"BTC","number":7}', "{"]
+        assert await frames(b, 3) == ["hello", '{"of":"ETH","number":8}', "{"]
+        await exchange.sockets[0].send_str('{"of":"BTC","number":10}')
+        for line in (a, b):
+            with pytest.raises(MessageLostError, match="message 10 of the connection after 8"):
+                await frames(line, 1)
+
+
+async def test_a_lost_message_is_counted_and_the_book_begins_again(world: World) -> None:
+    """Those of both markets: nobody can tell of which the message was."""
+    markets = [row for row in simulated_markets(("BTC", "ETH")) if row.exchange == "coinbase"]
+    session = replace(world.session, markets=tuple(markets))
+    running = asyncio.create_task(world.run())
+    try:
+        async with (
+            source_of(session, "coinbase", SystemClock(), PATIENT.rest_seconds) as source,
+            watching_source(source, markets[0], PATIENT) as one,
+            watching_source(source, markets[1], PATIENT) as other,
+        ):
+            await asyncio.gather(one.until_quotes(3), other.until_quotes(3))
+            fault = Fault("coinbase", "dropped_message", symbol=markets[0].symbol, count=1)
+            world.exchanges.faults.switch_on(fault)
+            for each in (one, other):
+                await each.until(lambda each=each: each.state.gaps == 1 and each.is_in_force)  # type: ignore[misc]
+                assert (each.state.resyncs, each.state.malformed) == (1, 0)
+    finally:
+        running.cancel()
+        await asyncio.wait({running})
 
 
 async def test_lines_that_began_at_different_times_share_their_pings(

@@ -16,6 +16,7 @@ CODINGS: dict[str, Coding] = {
     "binance": "query",
     "bybit": "json",
     "okx": "json",
+    "coinbase": "json",
 }
 """Where each exchange takes the fields of a change."""
 MARKETS = {
@@ -26,6 +27,7 @@ MARKETS = {
     "binance": "BTCUSDT",
     "bybit": "BTCUSDT",
     "okx": "BTC-USDT",
+    "coinbase": "BTC-USD",
 }
 
 _LIFETIMES = ("GTC", "IOC", "FOK")
@@ -105,6 +107,24 @@ ORDERS: dict[str, tuple[str, dict[str, tuple[object, ...]]]] = {
             "tgtCcy": ("base_ccy", "quote_ccy", ""),
         },
     ),
+    "coinbase": (
+        "/api/v3/brokerage/orders",
+        {
+            "client_order_id": tuple(f"nonsense-{number}" for number in range(1_000)),
+            "product_id": ("BTC-USD",),
+            "side": ("BUY", "SELL"),
+            "order_configuration": tuple(
+                {kind: {"base_size": amount, **price}}
+                for amount in _AMOUNTS
+                for kind, price in (
+                    ("market_market_ioc", {}),
+                    ("sor_limit_ioc", {"limit_price": "60000"}),
+                    ("limit_limit_gtc", {"limit_price": "500", "post_only": True}),
+                    ("limit_limit_fok", {"limit_price": "70000"}),
+                )
+            ),
+        },
+    ),
 }
 """Where orders are placed, and which values make sense there."""
 OTHERS: dict[str, tuple[str, ...]] = {
@@ -135,6 +155,10 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "okx": (
         *("instId", "instType", "limit", "after", "before", "begin", "end", "ordId", "clOrdId", "state", "ordType"),
         *("bar", "sz", "type", "ccy", "newSz", "newPx", "subType", "depId", "txId"),
+    ),
+    "coinbase": (
+        *("product_id", "product_ids", "limit", "cursor", "order_ids", "order_status", "start_date", "end_date"),
+        *("start_sequence_timestamp", "granularity", "start", "end", "product_type", "offset", "trade_ids"),
     ),
 }
 """Fields that other calls of each exchange know."""
@@ -277,5 +301,12 @@ _FRAMES: dict[str, tuple[dict[str, object], ...]] = {
         {"op": "login", "args": [{"apiKey": "x", "passphrase": "y", "timestamp": "1", "sign": "z"}]},
         {"op": "subscribe", "args": [{"channel": "orders", "instType": "SPOT"}, {"channel": "account"}]},
         {"op": "subscribe", "args": [7]},
+    ),
+    "coinbase": (
+        {"type": "subscribe", "channel": "level2", "product_ids": ["BTC-USD", "ETH-USD"]},
+        {"type": "unsubscribe", "channel": "ticker", "product_ids": []},
+        {"type": "subscribe", "channel": "market_trades", "product_ids": ["BTC-USD"]},
+        {"type": "subscribe", "channel": "heartbeats"},
+        {"type": "subscribe", "channel": "user", "product_ids": [], "jwt": "a.b.c"},
     ),
 }

@@ -13,6 +13,7 @@ import aiohttp
 import ccxt
 import pytest
 
+from exchanges.catalogue import own_facts
 from exchanges.ccxt.client import make_exchange
 from exchanges.credentials import Credentials, load_credentials
 from market.instruments.markets import Market
@@ -57,6 +58,8 @@ async def two_accounts(home: Path, market: Market, *, is_limited: bool = False) 
         config = replace(outside.config(name), is_limited=False)
         other = load_credentials(home, account_names(name, 2)[1])
         clients = [make_exchange(config), make_exchange(replace(config, credentials=other))]
+        for client in clients:
+            client.options |= own_facts(name).order_quirks.options
         if name == "kraken":
             clients[0].nonce, clients[1].nonce = _milliseconds, wall_now
         try:
@@ -127,8 +130,8 @@ async def cancel_all(client: Any, market: Market) -> None:
     if market.exchange == "bitflyer":
         # ccxt has no name of its own for it
         await client.privatePostCancelallchildorders({"product_code": "BTC_JPY"})
-    elif market.exchange == "okx":
-        # the exchange cancels all of makers under its protection alone
+    elif market.exchange in ("okx", "coinbase"):
+        # OKX cancels all of makers under its protection alone, and Coinbase Advanced those that are named
         for order in await client.fetch_open_orders(market.symbol):
             await client.cancel_order(order["id"], market.symbol)
     else:

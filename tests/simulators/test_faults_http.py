@@ -34,6 +34,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "binance": (429, "-1003"),
         "bybit": (200, "10006"),
         "okx": (429, "50011"),
+        "coinbase": (429, "rate_limit_exceeded"),
     },
     "http_418": {
         "coinbaseexchange": (418, "Forbidden"),
@@ -43,6 +44,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "binance": (418, "banned"),
         "bybit": (418, "10018"),
         "okx": (418, "Forbidden"),
+        "coinbase": (418, "Forbidden"),
     },
     "http_5xx": {
         "coinbaseexchange": (500, "Internal server error"),
@@ -52,6 +54,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "binance": (500, "-1000"),
         "bybit": (500, "10016"),
         "okx": (500, "50026"),
+        "coinbase": (500, "INTERNAL"),
     },
     "ban": {
         "coinbaseexchange": (403, "Forbidden"),
@@ -61,6 +64,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "binance": (418, "banned"),
         "bybit": (403, "10018"),
         "okx": (403, "Forbidden"),
+        "coinbase": (403, "Forbidden"),
     },
     "maintenance": {
         "coinbaseexchange": (503, "under maintenance"),
@@ -70,6 +74,7 @@ ANSWERS: dict[FaultKind, dict[str, tuple[int, str]]] = {
         "binance": (503, "maintenance"),
         "bybit": (503, "maintenance"),
         "okx": (503, "50001"),
+        "coinbase": (503, "UNAVAILABLE"),
     },
 }
 
@@ -158,6 +163,7 @@ SHOWN_CLOCKS: dict[str, tuple[str, Callable[[Answer], float] | None]] = {
     "kraken": ("/0/public/Time", lambda answer: answer.body["result"]["unixtime"]),
     "binance": ("/api/v3/time", lambda answer: answer.body["serverTime"] / 1_000),
     "bybit": ("/v5/market/time", lambda answer: answer.body["time"] / 1_000),
+    "coinbase": ("/api/v3/brokerage/time", lambda answer: int(answer.body["epochMillis"]) / 1_000),
     "okx": ("/api/v5/public/time", lambda answer: int(answer.body["data"][0]["ts"]) / 1_000),
 }
 

@@ -40,6 +40,7 @@ REJECTIONS = {
     "binance": (400, "-2010"),
     "bybit": (200, "170210"),
     "okx": (200, "51025"),
+    "coinbase": (200, "COMMANDER_REJECTED_NEW_ORDER"),
 }
 
 
@@ -171,6 +172,9 @@ async def test_a_list_of_fills_shows_the_newest_twice(visitor: Visitor) -> None:
 def fills_in(answer: Answer) -> list[object]:
     if isinstance(answer.body, list):
         return answer.body
+    if "fills" in answer.body:
+        fills: list[object] = answer.body["fills"]
+        return fills
     # OKX's, or Bybit's
     rows: list[object] = answer.body["data"] if "data" in answer.body else answer.body["result"]["list"]
     return rows

@@ -18,6 +18,7 @@ TITLES = {
     "binance": "Binance",
     "bybit": "Bybit",
     "okx": "OKX",
+    "coinbase": "Coinbase Advanced",
 }
 STREAMS = ("/ws", "/v5/public", "/v5/private")
 """Paths of Kraken's older stream, beside the root, of OKX's and of Bybit's."""

@@ -33,6 +33,12 @@ MISSING = {
         404,
         {"retCode": 10017, "retMsg": "Route not found.", "result": {}, "retExtInfo": {}},
     ),
+    "coinbase": (
+        "GET",
+        "/api/v3/brokerage/cfm/positions",
+        404,
+        {"error": "NOT_FOUND", "error_details": "Not Found", "message": "Not Found"},
+    ),
     "okx": ("GET", "/api/v5/account/positions", 404, {"code": "404", "data": [], "msg": "Not Found"}),
 }
 

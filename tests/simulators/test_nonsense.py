@@ -28,6 +28,7 @@ PRIVATE = {
     "binance": "/api/v3/account",
     "bybit": "/v5/account/wallet-balance",
     "okx": "/api/v5/account/balance",
+    "coinbase": "/api/v3/brokerage/accounts",
 }
 OTHER_SOCKETS = {"binance": "/ws-api/v3", "bybit": "/v5/private", "okx": "/ws/v5/private"}
 SOCKETS = [(wire, wire.stream) for wire in WIRE_CLIENTS] + [
@@ -151,6 +152,7 @@ BODY = {
     "binance": ("POST", "/api/v3/order"),
     "bybit": ("POST", "/v5/order/create"),
     "okx": ("POST", "/api/v5/trade/order"),
+    "coinbase": ("POST", "/api/v3/brokerage/orders"),
 }
 SIGNATURES = {
     "coinbaseexchange": (b"CB-ACCESS-KEY: %s", b"CB-ACCESS-SIGN: %s", b"CB-ACCESS-TIMESTAMP: %s"),
@@ -160,6 +162,7 @@ SIGNATURES = {
     "binance": (b"X-MBX-APIKEY: %s",),
     "bybit": (b"X-BAPI-API-KEY: %s", b"X-BAPI-SIGN: %s", b"X-BAPI-TIMESTAMP: %s", b"X-BAPI-RECV-WINDOW: \xff"),
     "okx": (b"OK-ACCESS-KEY: %s", b"OK-ACCESS-SIGN: %s", b"OK-ACCESS-TIMESTAMP: %s", b"OK-ACCESS-PASSPHRASE: \xff"),
+    "coinbase": (b"Authorization: Bearer %s",),
 }
 
 

@@ -74,6 +74,8 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         ("bybit", lambda one: one.privateGetV5AccountFeeRate({"category": "spot"}), 5, "10006", 1),
         ("bybit", lambda one: one.privatePostV5OrderCreate(_SPOT), 20, "10006", 1),
         ("bybit", lambda one: one.publicGetV5MarketTime(), 600, "10018", 600),
+        ("coinbase", lambda one: one.v3PublicGetBrokerageTime(), 10, "rate_limit_exceeded", 1),
+        ("coinbase", lambda one: one.v3PrivateGetBrokerageKeyPermissions(), 30, "rate_limit_exceeded", 1),
         ("okx", lambda one: one.publicGetPublicTime(), 10, "50011", 2),
         ("okx", lambda one: one.privateGetAccountConfig(), 5, "50011", 2),
         ("okx", lambda one: one.privatePostTradeOrder({"instId": "BTC-USDT"}), 60, "50011", 2),

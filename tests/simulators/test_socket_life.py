@@ -27,6 +27,7 @@ _PATHS = {
     "bitflyer": "/bitflyer/ws",
     "bybit": "/bybit/v5/public/spot",
     "okx": "/okx/ws/v5/public",
+    "coinbase": "/coinbase/ws",
     "coinbaseexchange": _COINBASE,
     "kraken": "/kraken/ws/v2",
 }

@@ -175,6 +175,15 @@ WIRES = (
         lambda name: {"op": "subscribe", "args": [{"channel": "books", "instId": name}]},
         "/ws/v5/public",
     ),
+    Wire(
+        "coinbase",
+        (
+            "/api/v3/brokerage/market/product_book?product_id={}",
+            "/api/v3/brokerage/market/products/{}",
+            "/api/v3/brokerage/market/products/{}/ticker",
+        ),
+        lambda name: {"type": "subscribe", "channel": "level2", "product_ids": [name]},
+    ),
 )
 _NAMES_LINE = re.compile("connection_id|conn_id|connId")
 EACH = pytest.mark.parametrize("wire", WIRES, ids=lambda wire: wire.exchange)

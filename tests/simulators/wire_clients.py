@@ -12,6 +12,8 @@ from decimal import Decimal
 from typing import Any, Literal
 from urllib.parse import urlencode
 
+import jwt
+
 from exchanges.credentials import Credentials
 from market.time_units import MICROSECONDS
 
@@ -125,6 +127,18 @@ def _sign_bybit(call: Call, keys: Credentials, now: int) -> Call:
     return Call(call.method, call.path, call.body, {f"X-BAPI-{name}": value for name, value in values.items()})
 
 
+def _coinbase_token(keys: Credentials, now: int, **claims: str) -> str:
+    seconds = now // MICROSECONDS
+    times = {"iss": "cdp", "sub": keys.api_key, "nbf": seconds, "exp": seconds + 120}
+    head = {"kid": keys.api_key, "nonce": str(next(_NONCES))}
+    return jwt.encode({**times, **claims}, keys.secret, algorithm="ES256", headers=head)
+
+
+def _sign_advanced(call: Call, keys: Credentials, now: int) -> Call:
+    token = _coinbase_token(keys, now, uri=f"{call.method} api.coinbase.com{call.path.partition('?')[0]}")
+    return Call(call.method, call.path, call.body, {"Authorization": f"Bearer {token}"})
+
+
 def _sign_okx(call: Call, keys: Credentials, now: int) -> Call:
     stamp = f"{datetime.fromtimestamp(now / MICROSECONDS, UTC):%Y-%m-%dT%H:%M:%S}.{now // 1_000 % 1_000:03d}Z"
     text = f"{stamp}{call.method}{call.path}{call.body}"
@@ -170,6 +184,13 @@ def _order_okx(amount: str, price: str, lifetime: Lifetime) -> Call:
     return Call("POST", "/api/v5/trade/order", json.dumps(fields))
 
 
+def _order_advanced(amount: str, price: str, lifetime: Lifetime) -> Call:
+    kind = "sor_limit_ioc" if lifetime == "IOC" else "limit_limit_gtc"
+    fields = {"client_order_id": f"wire-{next(_NONCES)}", "product_id": "BTC-USD", "side": "BUY"}
+    terms = {kind: {"base_size": amount, "limit_price": price}}
+    return Call("POST", "/api/v3/brokerage/orders", json.dumps({**fields, "order_configuration": terms}))
+
+
 def _book_coinbase(message: Message) -> tuple[list[Any], list[Any]] | None:
     if message.get("type") != "l2update":
         return None
@@ -211,6 +232,16 @@ def _book_okx(message: Message) -> tuple[list[Any], list[Any]] | None:
     if message.get("action") != "update":
         return None
     bids, asks = ([level[:2] for level in message["data"][0][side]] for side in ("bids", "asks"))
+    return bids, asks
+
+
+def _book_advanced(message: Message) -> tuple[list[Any], list[Any]] | None:
+    if message.get("channel") != "l2_data" or message["events"][0]["type"] != "update":
+        return None
+    rows = message["events"][0]["updates"]
+    bids, asks = (
+        [[row["price_level"], row["new_quantity"]] for row in rows if row["side"] == side] for side in ("bid", "offer")
+    )
     return bids, asks
 
 
@@ -306,5 +337,17 @@ WIRE_CLIENTS = (
         fills=Call("GET", "/api/v5/trade/fills?instType=SPOT&instId=BTC-USDT"),
         subscribe=lambda _keys, _now: {"op": "subscribe", "args": [{"channel": "books", "instId": "BTC-USDT"}]},
         book_of=_book_okx,
+    ),
+    WireClient(
+        exchange="coinbase",
+        symbol="BTC/USD",
+        public="/api/v3/brokerage/market/product_book?product_id=BTC-USD&limit=5",
+        stream="/ws",
+        book_channel="level2:BTC-USD",
+        sign=_sign_advanced,
+        order=_order_advanced,
+        fills=Call("GET", "/api/v3/brokerage/orders/historical/fills?product_ids=BTC-USD"),
+        subscribe=lambda _keys, _now: {"type": "subscribe", "product_ids": ["BTC-USD"], "channel": "level2"},
+        book_of=_book_advanced,
     ),
 )

@@ -112,6 +112,13 @@ def okx_row(code: int) -> str:
     return json.dumps({"code": "1", "msg": "All operations failed", "data": [row]}, separators=(",", ":"))
 
 
+def unmade(error: str, preview: str) -> str:
+    """Return Coinbase Advanced's answer to an order that was not made."""
+    response = {"error": error, "message": "", "error_details": "", "preview_failure_reason": preview}
+    return json.dumps({"success": False, "failure_reason": "UNKNOWN_FAILURE_REASON", "error_response": response})
+
+
+UNKNOWN_PREVIEW = "UNKNOWN_PREVIEW_FAILURE_REASON"
 WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
     ("coinbaseexchange", 400, '{"message":"Insufficient funds"}', OrderRejectedError),
     ("coinbaseexchange", 400, '{"message":"size is too small. Minimum size is 0.0001"}', OrderRejectedError),
@@ -186,6 +193,26 @@ WORDED: list[tuple[str, int, str, type[ExchangeError]]] = [
         '{"retCode":10002,"retMsg":"invalid request, please check your server timestamp"}',
         OrderRejectedError,
     ),
+    ("coinbase", 200, unmade("INSUFFICIENT_FUND", "PREVIEW_INSUFFICIENT_FUND"), OrderRejectedError),
+    ("coinbase", 200, unmade("INVALID_SIZE_PRECISION", UNKNOWN_PREVIEW), OrderRejectedError),
+    # the same word, with a reason and without
+    ("coinbase", 200, unmade("UNKNOWN_FAILURE_REASON", "PREVIEW_INVALID_BASE_SIZE_TOO_SMALL"), OrderRejectedError),
+    ("coinbase", 200, unmade("UNKNOWN_FAILURE_REASON", UNKNOWN_PREVIEW), OutcomeUnknownError),
+    ("coinbase", 200, unmade("DUPLICATE_CLIENT_ORDER_ID", UNKNOWN_PREVIEW), OutcomeUnknownError),
+    ("coinbase", 200, '{"success":true}', OutcomeUnknownError),
+    ("coinbase", 200, "{}", OutcomeUnknownError),
+    ("coinbase", 200, '{"error":"unknown"}', OutcomeUnknownError),
+    ("coinbase", 400, '{"error":"INVALID_ARGUMENT","error_details":"x","message":"x"}', OrderRejectedError),
+    ("coinbase", 401, "Unauthorized", AccountRejectedError),
+    ("coinbase", 403, '{"error":"PERMISSION_DENIED","error_details":"x","message":"x"}', AccountRejectedError),
+    (
+        "coinbase",
+        429,
+        '{"errors":[{"id":"rate_limit_exceeded","message":"Too many requests"}]}',
+        OrderRejectedError,
+    ),
+    ("coinbase", 500, '{"error":"INTERNAL","error_details":"x","message":"x"}', OutcomeUnknownError),
+    ("coinbase", 502, "<html>Bad Gateway</html>", OutcomeUnknownError),
     ("okx", 200, okx_row(51008), OrderRejectedError),
     ("okx", 200, okx_row(51020), OrderRejectedError),
     # ccxt calls both an invalid order
@@ -257,6 +284,7 @@ async def test_what_repeats_the_keys_does_not_get_them_repeated(exchange: str) -
         "binance": '{"code":-1100,"msg":"no %s"}',
         "bybit": '{"retCode":10001,"retMsg":"no %s"}',
         "okx": '{"code":"51000","data":[],"msg":"no %s"}',
+        "coinbase": '{"error":"INVALID_ARGUMENT","error_details":"","message":"no %s"}',
     }
     answering = Answering(400, bodies[exchange] % KEYS.api_key)
     async with account_at(exchange, answering) as account:

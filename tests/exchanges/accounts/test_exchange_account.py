@@ -10,6 +10,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.ccxt.client import ExchangeConfig
@@ -138,11 +140,19 @@ async def test_two_like_orders_on_bitflyer_are_for_a_person_to_report_apart(outs
         await account.close()
 
 
+def another_private_key() -> str:
+    private = generate_private_key(SECP256R1())
+    return private.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
+
+
 @pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
 async def test_a_wrong_secret_is_rejected(outside: Served, market: Market, is_generic: bool) -> None:
     config = outside.config(market.exchange, is_generic=is_generic)
     assert config.credentials is not None
-    wrong = replace(config.credentials, secret="d3Jvbmc=" + config.credentials.secret)
+    secret = config.credentials.secret
+    # a private key has another one beside it
+    other = another_private_key() if secret.startswith("-----BEGIN") else "d3Jvbmc=" + secret
+    wrong = replace(config.credentials, secret=other)
     price, amount = outside.best(market, "sell")
     account = open_account(replace(config, credentials=wrong), [market])
     try:

@@ -17,6 +17,7 @@ from tests.exchanges.served import TRADED, served
         ("kraken", KeyRights(may_withdraw=True, is_bound=False)),
         ("bybit", KeyRights(may_withdraw=True, is_bound=False)),
         ("okx", KeyRights(may_withdraw=True, is_bound=False)),
+        ("coinbase", KeyRights(may_withdraw=True)),
         ("bitflyer", KeyRights(may_withdraw=True)),
         ("bitstamp", KeyRights()),
         ("coinbaseexchange", KeyRights()),

@@ -9,6 +9,7 @@ from exchanges.binance.orders import BinanceOrderApi
 from exchanges.bitflyer.orders import BitflyerOrderApi
 from exchanges.bitstamp.orders import BitstampOrderApi
 from exchanges.bybit.orders import BybitOrderApi
+from exchanges.coinbase.orders import CoinbaseOrderApi
 from exchanges.coinbaseexchange.orders import CoinbaseExchangeOrderApi
 from exchanges.kraken.orders import KrakenOrderApi
 from exchanges.okx.orders import OkxOrderApi
@@ -96,6 +97,19 @@ OKX = {
 }
 
 
+ADVANCED = {
+    "product_id": "BTC-USD",
+    "side": "BUY",
+    "order_id": "1",
+    "trade_id": "1",
+    "trade_type": "FILL",
+    "price": "1",
+    "size": "1",
+    "commission": "0",
+    "trade_time": "2026-01-01T00:00:00Z",
+}
+
+
 def answers() -> dict[str, tuple[list[int], OrderApi]]:
     """Exchange → how often it was asked, and its api before it."""
     made: dict[str, tuple[list[int], OrderApi]] = {}
@@ -132,6 +146,12 @@ def answers() -> dict[str, tuple[list[int], OrderApi]]:
     calls, reply = always({"code": "0", "data": [{**OKX, "billId": str(number)} for number in range(100, 0, -1)]})
     client = SimpleNamespace(exchange_ahead_ms=0, exchange_uncertainty_ms=0, privateGetTradeFills=reply)
     made["okx"] = calls, OkxOrderApi(client)
+    fills = [{**ADVANCED, "entry_id": str(number)} for number in range(250)]
+    calls, reply = always({"fills": fills, "cursor": "x"})
+    client = SimpleNamespace(
+        exchange_ahead_ms=0, exchange_uncertainty_ms=0, v3PrivateGetBrokerageOrdersHistoricalFills=reply
+    )
+    made["coinbase"] = calls, CoinbaseOrderApi(client)
     return made
 
 

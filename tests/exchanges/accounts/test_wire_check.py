@@ -20,7 +20,6 @@ from exchanges.accounts.wire_check import MARKET_ID, OUR_ID, THEIR_ID, WireBench
 from exchanges.catalogue import EXCHANGES
 from exchanges.ccxt.generic_orders import GenericOrderApi
 from exchanges.ccxt.order_documents import documented_exchanges, order_document
-from exchanges.ccxt.order_quirks import OTHER_QUIRKS
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from exchanges.errors import AccountRejectedError
 from exchanges.ports.order_terms import OrderQuirks
@@ -33,7 +32,7 @@ from session.exchange_entries import ExchangeEntry
 from tests.exchanges.served import Served, order_on, served
 
 DOCUMENTS = {name: document for name in documented_exchanges() if (document := order_document(name)) is not None}
-GENERIC = (*EXCHANGES, "binanceus", "coinbase", "kucoin")
+GENERIC = (*EXCHANGES, "binanceus", "kucoin")
 ENTRIES = (
     *(ExchangeEntry(name) for name in EXCHANGES),
     *(ExchangeEntry(name, "generic") for name in GENERIC),
@@ -90,7 +89,11 @@ def of_coinbaseexchange(side: str, product: str) -> dict[str, str]:
 
 BITSTAMP = terms("amount", "price", ioc_order="True", client_order_id=OUR_ID)
 IOC = "order_configuration.sor_limit_ioc"
-COINBASE = terms(f"{IOC}.base_size", f"{IOC}.limit_price", client_order_id=OUR_ID, product_id=MARKET_ID)
+
+
+def of_coinbase(side: str, product: str) -> dict[str, str]:
+    own = {"client_order_id": OUR_ID, "product_id": product, "side": side}
+    return terms(f"{IOC}.base_size", f"{IOC}.limit_price", **own)
 
 
 def of_bybit(side: str, symbol: str) -> dict[str, str]:
@@ -156,10 +159,15 @@ POSTED: Mapping[str, Sent] = {
         of_okx("buy", MARKET_ID, tgtCcy="base_ccy"),
         of_okx("sell", MARKET_ID, tgtCcy="base_ccy"),
     ),
+    "coinbase, verified": (
+        *("/api/v3/brokerage/orders",) * 2,
+        of_coinbase("BUY", "BTC-USD"),
+        of_coinbase("SELL", "BTC-USD"),
+    ),
     "coinbase, generic": (
         *("/api/v3/brokerage/orders",) * 2,
-        {"side": "BUY", **COINBASE},
-        {"side": "SELL", **COINBASE},
+        of_coinbase("BUY", MARKET_ID),
+        of_coinbase("SELL", MARKET_ID),
     ),
     "kucoin, generic": (*("/api/v1/orders",) * 2, {"side": "buy", **KUCOIN}, {"side": "sell", **KUCOIN}),
 }
@@ -260,7 +268,7 @@ CALLS: Mapping[str, Mapping[str, Call]] = {
         "read an order": ("GET", f"/api/v3/brokerage/orders/historical/{THEIR_ID}", {}),
         "find an order": ("GET", "/api/v3/brokerage/orders/historical/batch", {"product_id": MARKET_ID}),
         "cancel an order": ("POST", "/api/v3/brokerage/orders/batch_cancel", {}),
-        "read balances": ("GET", "/v2/accounts", {}),
+        "read balances": ("GET", "/api/v3/brokerage/accounts", {}),
         "list open orders": ("GET", "/api/v3/brokerage/orders/historical/batch", {"order_status": "OPEN"}),
         "list fills": ("GET", "/api/v3/brokerage/orders/historical/fills", {"product_id": MARKET_ID}),
     },
@@ -331,10 +339,6 @@ def test_what_is_not_fit_is_said_in_one_line(name: str, quirks: OrderQuirks, sai
     assert said in fault
     assert f"{DOCUMENTS[name].source}, {DOCUMENTS[name].seen}" in fault
     assert "\n" not in fault
-
-
-def test_quirks_are_of_exchanges_whose_documents_are_known() -> None:
-    assert OTHER_QUIRKS.keys() <= DOCUMENTS.keys()
 
 
 @pytest.fixture

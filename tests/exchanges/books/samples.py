@@ -69,6 +69,28 @@ def coinbase_heartbeat(sequence: int, last_trade_id: int) -> str:
     return json.dumps({**fields, "sequence": sequence, "last_trade_id": last_trade_id})
 
 
+# -- Coinbase Advanced
+
+
+def advanced_message(channel: str, number: int, *events: dict[str, object]) -> str:
+    head = {"channel": channel, "client_id": "", "timestamp": "2023-11-14T22:13:20.714964855Z", "sequence_num": number}
+    return json.dumps({**head, "events": events})
+
+
+def advanced_book(kind: str, number: int, bids: Rows = BIDS, asks: Rows = ASKS, product: str = "BTC-USD") -> str:
+    updates = [
+        {"side": side, "event_time": "1970-01-01T00:00:00Z", "price_level": price, "new_quantity": amount}
+        for side, rows in (("bid", bids), ("offer", asks))
+        for price, amount in rows
+    ]
+    return advanced_message("l2_data", number, {"type": kind, "product_id": product, "updates": updates})
+
+
+def advanced_heartbeat(number: int) -> str:
+    time = "2023-11-14 22:13:20.121961769 +0000 UTC m=+91717.525857105"
+    return advanced_message("heartbeats", number, {"current_time": time, "heartbeat_counter": 3049})
+
+
 # -- Bitstamp
 
 

@@ -22,6 +22,9 @@ from tests.exchanges.books.samples import (
     ASKS,
     BIDS,
     NOW,
+    advanced_book,
+    advanced_heartbeat,
+    advanced_message,
     binance_book,
     binance_change,
     bitflyer_board,
@@ -60,6 +63,14 @@ def coinbase() -> Corpus:
     error = '{"type":"error","message":"Failed to subscribe","reason":"FOO-BAR is not a valid product"}'
     acknowledgement = '{"type":"subscriptions","channels":[{"name":"level2","product_ids":["BTC-USD"]}]}'
     return Corpus([snapshot], [snapshot, *updates, coinbase_heartbeat(90, 20), acknowledgement, error])
+
+
+def advanced() -> Corpus:
+    snapshot = advanced_book("snapshot", 0)
+    changes = [advanced_book("update", 1 + n, [(f"{59990 + n}.5", f"{n % 3}")], [("60002", "1")]) for n in range(9)]
+    confirmed = advanced_message("subscriptions", 11, {"subscriptions": {"level2": ["BTC-USD"]}})
+    error = '{"type":"error","message":"invalid product_ids"}'
+    return Corpus([snapshot], [snapshot, *changes, advanced_heartbeat(10), confirmed, error])
 
 
 def bitstamp() -> Corpus:
@@ -138,6 +149,7 @@ CORPORA: dict[str, Callable[[], Corpus]] = {
     "binance": binance,
     "bybit": bybit,
     "okx": okx,
+    "coinbase": advanced,
 }
 
 
@@ -254,6 +266,8 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         "kraken": f'{{"error":[],"result":{{"XXBTZUSD":{{{rows}}}}}}}',
         "binance": f'{{"lastUpdateId":7,{rows}}}',
         "okx": '{"code":"0","msg":"","data":[{"bids":[["1.5","2","0","1"]],"asks":[["2.5","1","0","1"]],"ts":"1"}]}',
+        "coinbase": '{"pricebook":{"product_id":"BTC-USD","bids":[{"price":"1.5","size":"2"}],'
+        '"asks":[{"price":"2.5","size":"1"}],"time":"2023-11-14T22:13:20.662782Z"}}',
         "bybit": '{"retCode":0,"result":{"s":"BTCUSDT","b":[["1.5","2"]],"a":[["2.5","1"]],"u":7},"time":1}',
     }
     times = [
@@ -262,6 +276,7 @@ def test_wrong_answers_by_rest(exchange: str) -> None:
         '{"serverTime":1}',
         '{"retCode":0,"time":1}',
         '{"code":"0","msg":"","data":[{"ts":"1"}]}',
+        '{"iso":"2023-11-14T22:13:20Z","epochSeconds":"1700000000","epochMillis":"1700000000123"}',
     ]
     outcomes = Counter[str]()
     for _ in range(QUICK):

@@ -13,6 +13,9 @@ from tests.exchanges.books.samples import (
     ASKS,
     BIDS,
     NOW,
+    advanced_book,
+    advanced_heartbeat,
+    advanced_message,
     binance_change,
     bitflyer_board,
     bitstamp_change,
@@ -26,7 +29,7 @@ from tests.exchanges.books.samples import (
 
 KEYS = Credentials("key", "c2VjcmV0", "word")
 QUOTE_CURRENCIES = {
-    **{"bitstamp": "EUR", "bitflyer": "JPY", "kraken": "USD", "coinbaseexchange": "USD"},
+    **{"bitstamp": "EUR", "bitflyer": "JPY", "kraken": "USD", "coinbaseexchange": "USD", "coinbase": "USD"},
     **{"binance": "USDT", "bybit": "USDT", "okx": "USDT"},
 }
 # what an exchange says: whether it is about bitcoin
@@ -55,6 +58,11 @@ MESSAGES: list[tuple[str, str, bool]] = [
     ("okx", okx_book("snapshot", -1, 1, BIDS, ASKS), True),
     ("okx", okx_book("update", 1, 2, BIDS, ASKS), True),
     ("okx", '{"event":"subscribe","arg":{"channel":"books","instId":"BTC-USDT"},"connId":"1"}', True),
+    ("coinbase", advanced_book("snapshot", 1), True),
+    ("coinbase", advanced_book("update", 2), True),
+    ("coinbase", advanced_heartbeat(3), False),
+    ("coinbase", advanced_message("subscriptions", 0, {"subscriptions": {"level2": ["BTC-USD"]}}), False),
+    ("coinbase", '{"type":"error","message":"invalid product_ids"}', False),
     ("okx", '{"event":"notice","code":"64008","msg":"The connection will soon be closed.","connId":"1"}', False),
 ]
 
@@ -73,7 +81,9 @@ def test_leaving_ends_what_was_subscribed_to(exchange: str, keys: Credentials | 
     wire, market = wire_of(exchange), market_of("BTC", QUOTE_CURRENCIES[exchange])
     assert wire.sharing is not None
     left = [_subjects(text) for text in wire.sharing.leave(market, keys)]
-    assert left == [_subjects(text) for text in _opened(wire, "BTC", keys)]
+    # heartbeats of Coinbase Advanced are of the connection
+    opened = [text for text in _opened(wire, "BTC", keys) if '"heartbeats"' not in text]
+    assert left == [_subjects(text) for text in opened]
     assert all("nsubscribe" in text.lower() for text in wire.sharing.leave(market, keys))
 
 
@@ -85,6 +95,7 @@ def test_leaving_ends_what_was_subscribed_to(exchange: str, keys: Credentials | 
         ("binance", 1),
         ("bybit", 1),
         ("okx", 1),
+        ("coinbase", 2),
         ("bitstamp", 3),
         ("bitflyer", 6),
     ],

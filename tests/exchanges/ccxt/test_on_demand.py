@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-EXCHANGES = ("binance", "bitflyer", "bitstamp", "bybit", "coinbaseexchange", "kraken", "okx")
+EXCHANGES = ("binance", "bitflyer", "bitstamp", "bybit", "coinbase", "coinbaseexchange", "kraken", "okx")
 
 SEEN = f"""
 import json, sys

@@ -34,6 +34,7 @@ POSTS = {
     "binance": CountedRequest(True, "POST", "order", {}, 0.2),
     "bybit": CountedRequest(True, "POST", "v5/order/create", {}),
     "okx": CountedRequest(True, "POST", "trade/order", {}),
+    "coinbase": CountedRequest(True, "POST", "brokerage/orders", {}),
 }
 
 
@@ -77,6 +78,7 @@ async def traded(budget: RateBudget) -> None:
         ("binance", 9, 480),
         ("bybit", 14, 4_800),
         ("okx", 24, 7_200),
+        ("coinbase", 4, 2_400),
     ],
 )
 async def test_as_many_legs_begin_as_the_limits_bear(exchange: str, at_once: int, in_ten_minutes: int) -> None:
@@ -156,6 +158,7 @@ def test_new_trades_never_go_beyond_their_part_and_are_never_starved(
         ("binance", LegPace(9, Fraction(48))),
         ("bybit", LegPace(14, Fraction(480))),
         ("okx", LegPace(24, Fraction(720))),
+        ("coinbase", LegPace(4, Fraction(240))),
     ],
 )
 def test_the_pace_is_what_an_unused_budget_allows(exchange: str, pace: LegPace) -> None:
@@ -356,6 +359,8 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
         ("okx", CountedRequest(True, "GET", "trade/order", {}), {"states": 1}),
         ("okx", CountedRequest(False, "GET", "market/books", {}), {"books": 1}),
         ("okx", CountedRequest(True, "GET", "account/bills", {}), {}),
+        ("coinbase", CountedRequest(True, "POST", "brokerage/orders", {}), {"private": 1}),
+        ("coinbase", CountedRequest(False, "GET", "brokerage/time", {}), {"public": 1}),
     ],
 )
 def test_what_a_request_counts_for(exchange: str, asked: CountedRequest, weights: dict[str, int]) -> None:

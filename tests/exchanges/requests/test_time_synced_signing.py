@@ -30,6 +30,11 @@ SIGNED: dict[str, tuple[str, str, str, dict[str, str], Callable[[dict[str, Any]]
     "bitflyer": ("sendchildorder", "private", "POST", {"a": "b"}, lambda r: float(r["headers"]["ACCESS-TIMESTAMP"])),
     "binance": ("account", "private", "GET", {}, lambda r: _ms(r["url"].split("timestamp=")[1].split("&")[0])),
     "bybit": ("v5/order/create", "private", "POST", {"a": "b"}, lambda r: _ms(r["headers"]["X-BAPI-TIMESTAMP"])),
+    # its older keys show the time: those of today have it within a token (tests/exchanges/coinbase)
+    "coinbase": (
+        *("brokerage/orders", "v3 private", "POST", {"a": "b"}),
+        lambda r: float(r["headers"]["CB-ACCESS-TIMESTAMP"]),
+    ),
     "okx": ("trade/order", "private", "POST", {"a": "b"}, lambda r: _of_iso(r["headers"]["OK-ACCESS-TIMESTAMP"])),
 }
 
@@ -53,7 +58,7 @@ def test_signed_requests_say_their_time_and_nothing_else_does(exchange: str, ahe
     client = client_of(exchange)
     client.exchange_ahead_ms = ahead_ms
     now = wall_now() / MICROSECONDS
-    request = client.sign(path, [api], method, parameters)
+    request = client.sign(path, api.split(), method, parameters)
     assert seconds_of(request) == pytest.approx(now + ahead_ms / 1_000, abs=30)
     assert client.nonce() / (1 if client.nonce() < 1e11 else 1_000) == pytest.approx(now + ahead_ms / 1_000, abs=30)
     assert client.milliseconds() / 1_000 == pytest.approx(now, abs=30)
@@ -67,6 +72,7 @@ LIVE_ORDERS = {
     "kraken": ("AddOrder", "https://api.kraken.com/0/private/AddOrder", "API-Key"),
     "binance": ("order", "https://api.binance.com/api/v3/order", "X-MBX-APIKEY"),
     "bybit": ("v5/order/create", "https://api.bybit.com/v5/order/create", "X-BAPI-API-KEY"),
+    "coinbase": ("brokerage/orders", "https://api.coinbase.com/api/v3/brokerage/orders", "CB-ACCESS-KEY"),
     "okx": ("trade/order", "https://www.okx.com/api/v5/trade/order", "OK-ACCESS-KEY"),
 }
 
@@ -77,7 +83,8 @@ def test_what_a_live_client_would_send_first(exchange: str) -> None:
     path, url, key_header = LIVE_ORDERS[exchange]
     armed = {"ARBITRAGE_ARM_LIVE": "yes"} | dict.fromkeys(key_variables(exchange, False).values(), "c2VjcmV0")
     client = make_exchange(live_config(exchange, armed), armed)
-    request = client.sign(path, ["private"], "POST", {"pair": "btceur", "price": "60000.1", "amount": "0.00000001"})
+    api = ["v3", "private"] if exchange == "coinbase" else ["private"]
+    request = client.sign(path, api, "POST", {"pair": "btceur", "price": "60000.1", "amount": "0.00000001"})
     assert (request["method"], request["url"].partition("?")[0]) == ("POST", url)
     assert "c2VjcmV0" in request["headers"][key_header]
     assert "0.00000001" in request["body"]
@@ -108,6 +115,7 @@ def clock_answer(exchange: str, ahead_ms: int) -> web.Response:
         "binance": {"serverTime": milliseconds},
         "bybit": {"retCode": 0, "result": {}, "time": milliseconds},
         "okx": {"code": "0", "msg": "", "data": [{"ts": str(milliseconds)}]},
+        "coinbase": {"epochMillis": str(milliseconds)},
         "kraken": {"error": [], "result": {"unixtime": milliseconds // 1_000}},
     }
     return web.json_response(bodies.get(exchange, {}), headers=date)

@@ -1,7 +1,7 @@
 """ccxt as anyone would set it up, on a simulated exchange whose prices stand still unless the test steps them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -16,7 +16,7 @@ from exchanges.addresses import simulated_addresses
 from exchanges.credentials import load_credentials
 from market.instruments.markets import Market
 from market.instruments.orders import Side
-from market.money import Amount, Price, decimal_of, floor_to_step
+from market.money import Amount, Price, decimal_of, floor_to_step, text_of
 from runtime.clock import Clock
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import SimulatedFill
@@ -79,12 +79,17 @@ class Bench:
         return {currency: decimal_of(amount) for currency, amount in totals.items()}
 
     async def post(
-        self, side: Side, amount: Decimal, price: Decimal | None, parameters: dict[str, str] | None = None
+        self, side: Side, amount: Decimal, price: Decimal | None, parameters: Mapping[str, object] | None = None
     ) -> str:
         """Place an order, at the market if `price` is None. Returns the exchange's id of it."""
         kind = "market" if price is None else "limit"
         limit = None if price is None else float(price)
-        row = await self.client.create_order(self.symbol, kind, side, float(amount), limit, parameters or {})
+        parameters = parameters or {}
+        if price is None and side == "buy" and self.market.exchange == "coinbase":
+            # ccxt would buy for a sum of money
+            terms = {"market_market_ioc": {"base_size": text_of(amount)}}
+            parameters = {**parameters, "cost": 1, "order_configuration": terms}
+        row = await self.client.create_order(self.symbol, kind, side, float(amount), limit, parameters)
         assert row["id"]
         return str(row["id"])
 

@@ -1,0 +1,1 @@
+"""A simulated Coinbase Advanced Trade: spot of its interface of version 3."""
