@@ -16,7 +16,8 @@ async def run_all(*parts: Part) -> None:
     Unlike in a TaskGroup, a task that fails while all are being cancelled does not undo the cancellation, which could
     keep a caller that survives failures from ever ending.
     """
-    await _until("FIRST_EXCEPTION", parts)
+    if parts:
+        await _until("FIRST_EXCEPTION", parts)
 
 
 async def run_until_first(*parts: Part) -> None:

@@ -382,6 +382,10 @@ async def test_what_a_killed_version_gave_is_written_by_the_next_one(session: Se
     assert [*former_forwarders("unused", SOURCE, {SERVERS: "unused"}, first, session.home / versions.old.label)] == []
 
 
+async def test_of_a_version_that_has_no_rows_to_copy_nothing_is(tmp_path: Path) -> None:
+    await FormerRows(tmp_path, "former-1", list).follow_to_end()
+
+
 async def test_what_a_version_gives_that_still_runs_is_written_by_itself_alone(session: Session) -> None:
     versions = two_versions("beside")
     own, first = await versions.begun(session)

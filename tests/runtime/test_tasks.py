@@ -36,6 +36,8 @@ async def test_all_that_end_are_waited_for() -> None:
 
     await run_all(note(1), note(2))
     assert sorted(done) == [1, 2]
+    # of none, each has ended
+    await run_all()
 
 
 async def test_a_failure_in_the_moment_of_being_cancelled_does_not_undo_that() -> None:
