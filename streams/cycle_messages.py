@@ -12,11 +12,10 @@ import orjson
 
 from market.instruments.orders import Side
 from market.prices.cycle_opportunities import CycleOpportunity, CycleOpportunityLeg
-from market.prices.opportunities import LogMarker
+from market.prices.opportunities import MARKER_KINDS, LogMarker
 from streams.message_format import WireError, finite_of, leg_of
 
 FOUND = "cycle_opportunity"
-MARKERS = ("probe", "end")
 
 
 def cycle_opportunity_message(
@@ -58,7 +57,7 @@ def cycle_opportunity_of(
     """Return a message as `message_format.row_of` gives it. `detected_time`: of its record, microseconds;
     `with_levels`: as `message_format.opportunity_of`. Raises WireError."""
     try:
-        if row["kind"] in MARKERS:
+        if row["kind"] in MARKER_KINDS:
             return LogMarker(row["kind"], row["base"], row["marker_id"], int(row["offset"]))
         if row["kind"] != FOUND:
             raise ValueError(f"no kind of this topic: {row['kind']!r}")

@@ -194,7 +194,7 @@ class OrderLookup:
         if any(one.client_order_id == leg.client_order_id and one.report is not None for one in results):
             return True
         stored = await self.store.arbitrage(arbitrage_id) or await self.store.cycle_trade(arbitrage_id)
-        known = None if stored is None else next((one for one in stored.legs if one.role == leg.role), None)
+        known = None if stored is None else stored.leg(leg.role)
         return known is not None and known.exchange_order_id is not None
 
     async def _others(self, leg: Leg) -> frozenset[str]:

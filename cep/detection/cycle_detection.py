@@ -13,8 +13,8 @@ from cep.detection.kernel.cycle_log import NO_RULES, CycleHit, CycleLog, CycleRu
 from cep.detection.kernel.log import KINDS
 from market.instruments.cycles import Cycle
 from market.money import decimal_of
-from streams.cycle_messages import MARKERS, cycle_leg_row, cycle_opportunity_message, marker_message
-from streams.mirrored_rows import unrepeated_rows
+from market.prices.opportunities import MARKER_KINDS
+from streams.cycle_messages import cycle_leg_row, cycle_opportunity_message, marker_message
 
 Row = Mapping[str, Any]
 QUOTES, ALIVE = ("quote", "fx"), KINDS["alive"]
@@ -25,19 +25,17 @@ PARTITION = 0
 class CycleDetection:
     """Give it every row of the log, in its order, from the first that counts."""
 
-    def __init__(self, cycles: Sequence[Cycle], region: str | None = None) -> None:
-        """`region`: the session's, in whose log rows of other regions may come again."""
+    def __init__(self, cycles: Sequence[Cycle]) -> None:
         self._log = CycleLog(cycles, NO_RULES)
         self._numbers = {market: number for number, market in enumerate(self._log.markets)}
         self._settings: Row | None = None
         self._quotes: dict[int, Row] = {}
         """By market, the row of its newest quote if that holds."""
-        self._unrepeated = unrepeated_rows(region)
 
     def take(self, offset: int, row: Row) -> list[tuple[str, bytes]]:
         """Return the messages that a row leads to, each with its key: cycles that pay, the best first, or a marker."""
         kind = row.get("kind")
-        if kind in MARKERS:
+        if kind in MARKER_KINDS:
             return [(str(row["base"]), marker_message(row, offset))]
         if kind == "settings":
             self._apply(row)
@@ -45,16 +43,13 @@ class CycleDetection:
         number = self._log.number_of(str(row.get("exchange")), str(row.get("symbol")))
         if number is None or kind not in KINDS:
             return []
-        if self._unrepeated is not None and not self._unrepeated.is_new(PARTITION, row):
-            return []
         hits = self._log.take(self._tick(str(kind), number, row))
         return [self._message(offset, row, hit) for hit in hits]
 
     def saved(self) -> bytes:
         """Return all that rows to come depend on."""
         quotes = [(row, self._log.seen(number)) for number, row in self._quotes.items()]
-        last = () if self._unrepeated is None else self._unrepeated.last.items()
-        return orjson.dumps({"settings": self._settings, "quotes": quotes, "last": [(*key, one) for key, one in last]})
+        return orjson.dumps({"settings": self._settings, "quotes": quotes})
 
     def restore(self, saved: bytes) -> None:
         """Go on from there; nothing was taken yet. Raises ValueError, KeyError or TypeError if it is no such state."""
@@ -68,8 +63,6 @@ class CycleDetection:
             self._log.take(CycleTick(ALIVE, number, seen, row["sequence"]))
         if state["settings"] is not None:
             self._apply(state["settings"])
-        if self._unrepeated is not None:
-            self._unrepeated.last.update({tuple(key): one for *key, one in state["last"]})
 
     @property
     def settings(self) -> str | None:

@@ -43,7 +43,6 @@ class CycleTask:
     """What the task needs. It begins at `first` with the `settings` row in force there, or goes on from its state."""
 
     cycles: tuple[Cycle, ...]
-    region: str | None
     kafka: str
     first: int
     settings: str | None
@@ -126,7 +125,7 @@ class CycleFollower:
         self._saved_at = steady_now()
 
     def _begun(self, settings: str | None) -> CycleDetection:
-        detection = CycleDetection(self._task.cycles, self._task.region)
+        detection = CycleDetection(self._task.cycles)
         detection.apply_opening(settings)
         return detection
 
@@ -135,7 +134,7 @@ class CycleFollower:
         if saved is None:
             return
         following, _, state = saved.partition(b"\n")
-        detection = CycleDetection(self._task.cycles, self._task.region)
+        detection = CycleDetection(self._task.cycles)
         try:
             detection.restore(state)
             self.next, self._detection = int(following), detection
@@ -194,5 +193,5 @@ class CycleQuery:
 def start_cycles(spark: SparkSession, session: Session, checkpoint: Checkpoint) -> CycleQuery:
     """Begin where the query of pairs began. The session watches cycles."""
     opening, folder = checkpoint.opening, checkpoint.folder.with_name("cycles")
-    reads = session.watched_cycles(), session.place.region, session.services.kafka, opening.offsets[PARTITION]
+    reads = session.watched_cycles(), session.services.kafka, opening.offsets[PARTITION]
     return CycleQuery(spark, session.session_id, CycleTask(*reads, opening.settings, folder))

@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from cep.detection.market_layout import Layout, Slot
-from cep.detection.spark_schema import MARKER_KINDS
+from market.prices.opportunities import MARKER_KINDS
 
 FX_TYPE = "struct<currency:string,symbol:string,inverted:boolean,bid:string,ask:string,quote_id:string>"
 PAIRS_TYPE = "array<struct<buy:int,sell:int>>"

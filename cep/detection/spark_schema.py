@@ -14,6 +14,7 @@ from pyspark.sql.types import (
 )
 
 from cep.detection.row_kinds import FX_KINDS, QUOTE_KINDS
+from market.prices.opportunities import MARKER_KINDS
 
 TICK_SCHEMA = StructType(
     [
@@ -56,7 +57,6 @@ SETTINGS_FIELDS = (
     "enabled_exchanges",
     "taker_fees",
 )
-MARKER_KINDS = ("probe", "end")
 KINDS = (*QUOTE_KINDS, *FX_KINDS, *MARKER_KINDS, "settings")
 
 

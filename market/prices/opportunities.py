@@ -90,6 +90,9 @@ class Opportunity:
         return next((rate for rate in self.fx if rate.currency == currency), None)
 
 
+MARKER_KINDS = ("probe", "end")
+
+
 @dataclass(frozen=True, slots=True)
 class LogMarker:
     """A row that passes through CEP unchanged: `probe` proves that it runs, `end` that a base's log is read through."""

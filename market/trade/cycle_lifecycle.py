@@ -2,7 +2,6 @@
 adapters and by backtests."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from decimal import Decimal
 
 from market.decide.kill_switch import HALTED, permits_orders
@@ -12,8 +11,9 @@ from market.money import ZERO, Amount, floor_to_step
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Leg
 from market.trade.cycle_reservations import CycleRows
-from market.trade.cycle_trades import CycleOrder, CycleTrade, flows_of, hold_for
+from market.trade.cycle_trades import CycleOrder, CycleTrade, hold_for
 from market.trade.cycle_unwinding import LACKING, ended, following_orders, over_as, waits_for_market
+from market.trade.fast_replace import replace
 from market.trade.leg_lifecycle import (
     RESUMED,
     ended_leg,
@@ -25,6 +25,7 @@ from market.trade.leg_lifecycle import (
 from market.trade.leg_lifecycle import WAIT_WITHIN as UNWIND_WITHIN
 from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult
+from market.trade.profit import flows_of
 from market.trade.reservation_state import is_same_day
 from market.trade.unwinding import CLOSED
 
@@ -178,7 +179,7 @@ def _affordable(rows: CycleRows, waiting: CycleOrder, before: CycleOrder) -> tup
     if rows.now > waiting.times["reserved"] + WAIT_WITHIN:
         return None, EXPIRED
     market = waiting.market
-    proceeds = flows_of((before,)).get(waiting.hold_currency, ZERO)
+    proceeds = flows_of((before.leg,)).get(waiting.hold_currency, ZERO)
     usable = min(proceeds, rows.balance(market.exchange, waiting.hold_currency).usable)
     per_unit = hold_for(market, waiting.side, waiting.fee_rate, waiting.limit_price, Decimal(1))
     amount = min(waiting.amount, floor_to_step(max(usable, ZERO) / per_unit, market.lot_step))

@@ -5,7 +5,7 @@ three legs then take as long as two. One that has it not, at the exchange of the
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.decide.cycle_checks import (
@@ -25,6 +25,7 @@ from market.money import EXACT, ZERO, Amount, BoundedDecimal, Price, decimal_of_
 from market.prices.quotes import Level
 from market.trade.arbitrages import Leg
 from market.trade.cycle_trades import CycleOrder, CycleTrade, leg_for, role_of
+from market.trade.fast_replace import replace
 from market.trade.leases import Actor, Lease, block_of
 from market.trade.lifecycle import Moment, with_history
 from market.trade.reservation_state import BalanceRow, PairRow, TradeRows

@@ -5,7 +5,7 @@ worse price; `reverse` orders take back what a leg has too much of; `flatten` or
 came late. What is posted of an order is a `Leg`, as of a pair.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +15,7 @@ from market.decide.cycle_sizing import SizedCycle
 from market.instruments.cycles import Cycle
 from market.instruments.fees import hold_of
 from market.instruments.markets import Market
-from market.instruments.orders import Fill, Side, summed_changes
+from market.instruments.orders import Fill, Side
 from market.money import EXACT, ZERO, Amount, BoundedDecimal, Price, total
 from market.trade.arbitrages import (
     OPEN_STATES,
@@ -26,6 +26,7 @@ from market.trade.arbitrages import (
     Transition,
     held_currency,
 )
+from market.trade.profit import flows_of
 
 OrderStep = Literal["leg", "complete", "reverse", "flatten"]
 CycleOrderState = Literal["waiting", "granted", "done", "not_sent"]
@@ -211,15 +212,7 @@ class CycleTrade:
     @property
     def flows(self) -> dict[str, Decimal]:
         """Return the signed change of each currency by all fills and fees, over all exchanges; exact."""
-        return flows_of(self.orders)
-
-
-def flows_of(orders: Iterable[CycleOrder]) -> dict[str, Decimal]:
-    """Return the signed change of each currency by the fills and fees of these orders; exact."""
-    markets = ((order, order.market) for order in orders)
-    return summed_changes(
-        (fill, market.base, market.quote_currency) for order, market in markets for fill in order.fills
-    )
+        return flows_of(self.legs)
 
 
 def hold_for(market: Market, side: Side, fee_rate: Decimal, limit: Decimal, amount: Decimal) -> Decimal:

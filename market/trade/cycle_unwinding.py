@@ -7,7 +7,6 @@ price `single_leg_limit_bps` from what was seen. What a fill leaves that came af
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -20,6 +19,7 @@ from market.money import EXACT, ZERO, Amount, decimal_of_whole
 from market.trade.arbitrages import ArbitrageState
 from market.trade.cycle_profit import cycle_profit
 from market.trade.cycle_trades import TAKES_BACK, CycleOrder, CycleTrade, OrderStep, leg_for, role_of
+from market.trade.fast_replace import replace
 from market.trade.unwinding import CLOSED, MAX_TRIES, NOT_POSTED, client_order_id
 
 _STEPS: dict[str, tuple[OrderStep, ...]] = {"complete": ("complete", "reverse"), "reverse": ("reverse",), "hold": ()}

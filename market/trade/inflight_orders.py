@@ -29,10 +29,15 @@ def inflight_key(leg: Leg) -> str:
 
 def inflight_keys(opportunity: Opportunity) -> tuple[str, ...]:
     """Return the keys of all legs that it may come to have, unwinding ones included."""
+    return inflight_keys_at((one.exchange, one.symbol) for one in (opportunity.buy, opportunity.sell))
+
+
+def inflight_keys_at(markets: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """Return the keys of both sides of those (exchange, symbol) at which the claim is needed."""
     return tuple(
-        inflight_key_of(one.exchange, one.symbol, side)
-        for one in (opportunity.buy, opportunity.sell)
-        if one.exchange in WITHOUT_CLIENT_IDS
+        inflight_key_of(exchange, symbol, side)
+        for exchange, symbol in markets
+        if exchange in WITHOUT_CLIENT_IDS
         for side in _SIDES
     )
 

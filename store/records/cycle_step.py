@@ -10,15 +10,12 @@ from pydantic import TypeAdapter
 from market.decide.cycle_checks import cycle_notional_keys
 from market.decide.settings import Settings
 from market.instruments.cycles import Cycle
-from market.instruments.orders import Side
 from market.trade.cycle_reservations import CycleRequest, CycleRows, liquidity_keys
 from market.trade.cycle_trades import CycleTrade
 from market.trade.decision_record import read_record
-from market.trade.inflight_orders import WITHOUT_CLIENT_IDS, inflight_key_of
+from market.trade.inflight_orders import inflight_keys_at
 from market.trade.order_results import OrderResult
 from market.trade.reservation_state import RowsRead, leases_of, reported_fill_keys
-
-SIDES: tuple[Side, ...] = ("buy", "sell")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +81,7 @@ def places_of(cycle: Cycle) -> tuple[tuple[str, str], ...]:
 
 def cycle_inflight_keys(cycle: Cycle) -> tuple[str, ...]:
     """Return the keys of all orders that it may come to have, unwinding ones included."""
-    return tuple(
-        inflight_key_of(leg.market.exchange, leg.market.symbol, side)
-        for leg in cycle.legs
-        if leg.market.exchange in WITHOUT_CLIENT_IDS
-        for side in SIDES
-    )
+    return inflight_keys_at((leg.market.exchange, leg.market.symbol) for leg in cycle.legs)
 
 
 def _rows_read(rows: CycleRows, cycle: Cycle, request: CycleStepRequest) -> RowsRead:

@@ -130,15 +130,3 @@ def test_markers_pass_and_other_rows_do_not() -> None:
     other = {**log_row(TRIANGLE[0], 1), "exchange": "gamma"}
     assert begun().take(8, other) == []
     assert begun().take(8, {**log_row(TRIANGLE[0], 1), "kind": "repeated"}) == []
-
-
-def test_rows_that_come_again_from_another_region_do_not_count() -> None:
-    detection = CycleDetection(CYCLES, "us")
-    detection.apply_opening(settings_row(SETTINGS, BEGIN, ("BTC", "ETH")).decode())
-    once = list(found(detection, TRIANGLE))
-    worse = list(found(detection, TRIANGLE))
-    assert (len(once), worse) == (1, [])
-    restored = CycleDetection(CYCLES, "us")
-    restored.restore(detection.saved())
-    assert list(found(restored, TRIANGLE)) == []
-    assert len(list(found(restored, [TRIANGLE[2]], 4))) == 1

@@ -27,7 +27,7 @@ FIRST = 100
 
 def task(folder: Path) -> CycleTask:
     settings = settings_row(SETTINGS, BEGIN, ("BTC", "ETH")).decode()
-    return CycleTask(CYCLES, None, "unused", FIRST, settings, folder)
+    return CycleTask(CYCLES, "unused", FIRST, settings, folder)
 
 
 def log(count: int = 200) -> list[Record]:
