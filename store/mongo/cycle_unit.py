@@ -3,7 +3,7 @@ changed is written, and nothing else."""
 
 from collections.abc import Iterable
 
-from pymongo import DeleteMany, InsertOne, UpdateOne
+from pymongo import InsertOne
 
 from market.decide.settings import Settings
 from market.instruments.cycles import Cycle
@@ -21,10 +21,15 @@ from store.mongo.unit_of_work import (
     LIQUIDITY,
     changed_balances,
     changed_claims,
+    first_reads,
     holders,
     ledger_entries,
     only,
     own_fields,
+    removal_of,
+    results_in,
+    row_reads,
+    written,
 )
 from store.preconditions import check_lease, in_force
 from store.records.cycle_step import CycleStepRequest, cycle_inflight_keys, cycle_step_text
@@ -34,12 +39,8 @@ from store.server.documents import (
     CLAIMS,
     CYCLE_TRADES,
     FILLS,
-    HEALTH,
-    LEASES,
     ORDER_RESULTS,
     SESSION_CLAIM,
-    SETTINGS,
-    SETTINGS_ID,
     STEPS,
     amount_of,
     balance_of,
@@ -47,12 +48,10 @@ from store.server.documents import (
     cycle_trade_of,
     integer_of,
     lease_of,
-    order_result_of,
     settings_of,
     step_document,
     text_or_none,
 )
-from store.server.field_updates import field_update
 from store.server.transactions import Transaction
 
 CYCLE = "cycle|"
@@ -73,20 +72,19 @@ class MongoCycleUnit:
         self._results: list[Document] = []
 
     def begin_cycle(self, trade_id: str, by: Actor) -> CycleTrade | None:
-        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": trade_id}), *_first_reads(trade_id, by)]
+        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": trade_id}), *first_reads(CYCLE_TRADES, trade_id, by)]
         _, (self._results, *found) = read_batch(self._transaction, reads)
         self._begin_with(found, by)
         return None if self._stored is None else cycle_trade_of(self._stored)
 
     def results(self, trade_id: str) -> list[OrderResult]:
-        in_order = sorted(self._results, key=lambda document: (integer_of(document["at"]), str(document["_id"])))
-        return [order_result_of(document) for document in in_order if document["arbitrage_id"] == trade_id]
+        return results_in(self._results, trade_id)
 
     def cycle_rows(
         self, trade_id: str, cycle: Cycle, by: Actor, used: Iterable[str] = (), fill_keys: Iterable[str] = ()
     ) -> CycleRows:
         used = tuple(used)
-        first = [] if self._is_begun else _first_reads(trade_id, by)
+        first = [] if self._is_begun else first_reads(CYCLE_TRADES, trade_id, by)
         now, found = read_batch(self._transaction, [*first, *_row_reads(cycle, used, fill_keys)])
         if first:
             self._begin_with(found[: len(first)], by)
@@ -118,13 +116,12 @@ class MongoCycleUnit:
 
     def write_cycle(self, before: CycleRows, after: CycleRows, request: CycleStepRequest) -> None:
         if request.results:
-            booked = [result.result_id for result in request.results]
-            self._transaction.write(ORDER_RESULTS, [DeleteMany({"_id": {"$in": booked}})])
+            self._transaction.write(ORDER_RESULTS, [removal_of(request.results)])
         trade = after.trade
         if after is before or trade is None:
             return
         document = cycle_trade_document(trade) | own_fields(self._stored, self._session_id, after.now)
-        self._write_trade(document)
+        self._transaction.write(CYCLE_TRADES, [written(self._stored, document)])
         text, grants = cycle_step_text(request, before, trade.cycle), new_grants(before.trade, trade)
         step = step_document(document["_id"], integer_of(document["revision"]), text, grants)
         self._transaction.write(STEPS, [InsertOne(step)])
@@ -134,7 +131,7 @@ class MongoCycleUnit:
         self._transaction.write(FILLS, ledger_entries(self._transaction, self._session_id, document, after, trade.legs))
 
     def _begin_with(self, found: list[list[Document]], by: Actor) -> None:
-        """`found`: what `_first_reads` found."""
+        """`found`: what `first_reads` found."""
         trades, settings, *leases = found
         if by.exchange is not None:
             self._leases = {lease.exchange: lease for lease in map(lease_of, leases[0])}
@@ -143,29 +140,7 @@ class MongoCycleUnit:
         self._is_begun, self._stored = True, only(trades)
         self._settings = None if known is None else settings_of(known)
 
-    def _write_trade(self, document: Document) -> None:
-        """Write a trade; of one that is stored already only what changed."""
-        if self._stored is None:
-            self._transaction.write(CYCLE_TRADES, [InsertOne(document)])
-        else:
-            update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
-            self._transaction.write(CYCLE_TRADES, [update])
-
-
-def _first_reads(trade_id: str, by: Actor) -> list[BatchedRead]:
-    """Return the trade, the settings, and all leases if the actor has one: they are few."""
-    reads = [BatchedRead(CYCLE_TRADES, {"_id": trade_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
-    return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
-
 
 def _row_reads(cycle: Cycle, used: Iterable[str], fill_keys: Iterable[str]) -> list[BatchedRead]:
-    """Claims, balances, health and fills."""
-    keys = [SESSION_CLAIM, CYCLE + cycle.cycle_id, *(FLIGHT + key for key in cycle_inflight_keys(cycle))]
-    keys += [LIQUIDITY + key for key in used]
-    there = {"$in": list(cycle.exchanges)}
-    return [
-        BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
-        BatchedRead(BALANCES, {"exchange": there}),
-        BatchedRead(HEALTH, {"_id": there}),
-        BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
-    ]
+    keys = [CYCLE + cycle.cycle_id, *(FLIGHT + key for key in cycle_inflight_keys(cycle))]
+    return row_reads([*keys, *(LIQUIDITY + key for key in used)], cycle.exchanges, fill_keys)

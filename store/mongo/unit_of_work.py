@@ -83,17 +83,16 @@ class MongoUnitOfWork:
         self._results: list[Document] = []
 
     def begin(self, arbitrage_id: str, by: Actor) -> ReservationState | None:
-        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": arbitrage_id}), *_first_reads(arbitrage_id, by)]
+        reads = [BatchedRead(ORDER_RESULTS, {"arbitrage_id": arbitrage_id}), *first_reads(ARBITRAGES, arbitrage_id, by)]
         now, (self._results, *found) = read_batch(self._transaction, reads)
         self._begin_with(now, found, by)
         return self._begun
 
     def results(self, arbitrage_id: str) -> list[OrderResult]:
-        in_order = sorted(self._results, key=lambda document: (integer_of(document["at"]), str(document["_id"])))
-        return [order_result_of(document) for document in in_order if document["arbitrage_id"] == arbitrage_id]
+        return results_in(self._results, arbitrage_id)
 
     def rows(self, opportunity: Opportunity, by: Actor, fill_keys: Iterable[str] = ()) -> ReservationState:
-        first = [] if self._is_begun else _first_reads(opportunity.opportunity_id, by)
+        first = [] if self._is_begun else first_reads(ARBITRAGES, opportunity.opportunity_id, by)
         now, found = read_batch(self._transaction, [*first, *_row_reads(opportunity, fill_keys)])
         if first:
             self._begin_with(now, found[: len(first)], by)
@@ -128,12 +127,11 @@ class MongoUnitOfWork:
 
     def write(self, before: ReservationState, after: ReservationState, request: StepRequest) -> None:
         if request.results:
-            booked = [result.result_id for result in request.results]
-            self._transaction.write(ORDER_RESULTS, [DeleteMany({"_id": {"$in": booked}})])
+            self._transaction.write(ORDER_RESULTS, [removal_of(request.results)])
         if after is before or after.arbitrage is None:
             return
-        document = self._document(after, after.arbitrage)
-        self._write_arbitrage(document)
+        document = arbitrage_document(after.arbitrage) | own_fields(self._stored, self._session_id, after.now)
+        self._transaction.write(ARBITRAGES, [written(self._stored, document)])
         text, grants = step_text(step_by(request, before)), new_grants(before.arbitrage, after.arbitrage)
         step = step_document(document["_id"], integer_of(document["revision"]), text, grants)
         self._transaction.write(STEPS, [InsertOne(step)])
@@ -145,7 +143,7 @@ class MongoUnitOfWork:
         self._transaction.write(AVERAGE_TRADES, _changed_signal(before.arbitrage, after.arbitrage))
 
     def _begin_with(self, now: int, found: Sequence[list[Document]], by: Actor) -> None:
-        """`found`: what `_first_reads` found."""
+        """`found`: what `first_reads` found."""
         arbitrages, settings, *leases = found
         if by.exchange is not None:
             self._leases = {lease.exchange: lease for lease in map(lease_of, leases[0])}
@@ -157,16 +155,22 @@ class MongoUnitOfWork:
             arbitrage = arbitrage_of(self._stored)
             self._begun = ReservationState(now, by, arbitrage.opportunity, self._settings, arbitrage=arbitrage)
 
-    def _document(self, after: ReservationState, arbitrage: Arbitrage) -> Document:
-        return arbitrage_document(arbitrage) | own_fields(self._stored, self._session_id, after.now)
 
-    def _write_arbitrage(self, document: Document) -> None:
-        """Write an arbitrage; of one that is stored already only what changed."""
-        if self._stored is None:
-            self._transaction.write(ARBITRAGES, [InsertOne(document)])
-        else:
-            update = UpdateOne({"_id": document["_id"]}, field_update(self._stored, document))
-            self._transaction.write(ARBITRAGES, [update])
+def results_in(documents: Iterable[Document], trade_id: str) -> list[OrderResult]:
+    """Return those of the trade, as they were reported."""
+    in_order = sorted(documents, key=lambda document: (integer_of(document["at"]), str(document["_id"])))
+    return [order_result_of(document) for document in in_order if document["arbitrage_id"] == trade_id]
+
+
+def removal_of(booked: Iterable[OrderResult]) -> DeleteMany:
+    return DeleteMany({"_id": {"$in": [result.result_id for result in booked]}})
+
+
+def written(stored: Document | None, document: Document) -> Write:
+    """Return what writes a trade; of one that is stored already only what changed."""
+    if stored is None:
+        return InsertOne(document)
+    return UpdateOne({"_id": document["_id"]}, field_update(stored, document))
 
 
 def own_fields(stored: Document | None, session_id: str, now: int) -> Document:
@@ -212,20 +216,24 @@ def _entry(fill: Fill, ledger: Document, *, is_new: bool) -> InsertOne[Document]
     return UpdateOne({"_id": fill_key(fill)}, {"$set": fill_document(fill)})
 
 
-def _first_reads(arbitrage_id: str, by: Actor) -> list[BatchedRead]:
-    """Return the arbitrage, the settings, and all leases if the actor has one: they are few."""
-    reads = [BatchedRead(ARBITRAGES, {"_id": arbitrage_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
+def first_reads(collection: str, trade_id: str, by: Actor) -> list[BatchedRead]:
+    """Return the trade, the settings, and all leases if the actor has one: they are few."""
+    reads = [BatchedRead(collection, {"_id": trade_id}), BatchedRead(SETTINGS, {"_id": SETTINGS_ID})]
     return reads if by.exchange is None else [*reads, BatchedRead(LEASES, {}, without="used")]
 
 
 def _row_reads(opportunity: Opportunity, fill_keys: Iterable[str]) -> list[BatchedRead]:
-    """Claims, balances, health and fills."""
-    keys = [SESSION_CLAIM, PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
+    keys = [PAIR + pair_key(opportunity), *(FLIGHT + key for key in inflight_keys(opportunity))]
     for side in SIDES:
         keys.append(LIQUIDITY + liquidity_key(opportunity, side))
-    there = {"$in": [opportunity.buy.exchange, opportunity.sell.exchange]}
+    return row_reads(keys, (opportunity.buy.exchange, opportunity.sell.exchange), fill_keys)
+
+
+def row_reads(claims: Iterable[str], exchanges: Iterable[str], fill_keys: Iterable[str]) -> list[BatchedRead]:
+    """Return these claims and the session's; balances and health of these exchanges; fills."""
+    there = {"$in": list(exchanges)}
     return [
-        BatchedRead(CLAIMS, {"_id": {"$in": keys}}),
+        BatchedRead(CLAIMS, {"_id": {"$in": [SESSION_CLAIM, *claims]}}),
         BatchedRead(BALANCES, {"exchange": there}),
         BatchedRead(HEALTH, {"_id": there}),
         BatchedRead(FILLS, {"_id": {"$in": list(fill_keys)}}),
