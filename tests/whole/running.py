@@ -113,6 +113,13 @@ def new_home(folder: Path) -> Path:
     return folder
 
 
+def traces_in(home: Path) -> list[str]:
+    """Return the lines of logs with a stack trace: what a part did not expect."""
+    logs = sorted((home / "logs").glob("*.log"))
+    assert logs
+    return [f"{log.name}: {line}" for log in logs for line in log.read_text().splitlines() if "Traceback" in line]
+
+
 @contextmanager
 def running_paper(
     home: Path,

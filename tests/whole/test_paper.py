@@ -15,7 +15,7 @@ from tests.whole.exchange_books import (
     reported_at_the_end,
 )
 from tests.whole.open_doors import command_lines, doors_of, knock, tried_by_a_stranger, untold
-from tests.whole.running import new_home, ours_running, running_paper
+from tests.whole.running import new_home, ours_running, running_paper, traces_in
 
 pytestmark = pytest.mark.whole
 
@@ -101,6 +101,10 @@ def test_no_key_of_an_exchange_account_is_left_in_the_files_of_the_run(summary: 
     keys = keys_in(home)
     assert len(keys) >= 8
     assert found_in(home, keys) == []
+
+
+def test_no_part_met_what_it_did_not_expect(summary: dict[str, Any]) -> None:
+    assert traces_in(summary["home"]) == []
 
 
 def test_every_listening_socket_is_in_the_table_of_the_docs(summary: dict[str, Any]) -> None:
