@@ -10,6 +10,7 @@ import { marketFilter } from "./market_filter.js";
 import { MarketFilterView } from "./market_filter_view.js";
 import { MatrixView } from "./matrix_view.js";
 import { LatencyView } from "./latency_view.js";
+import { LayoutView } from "./layout_view.js";
 import { liveFeed } from "./live_feed.js";
 import { OpportunityView } from "./opportunity_view.js";
 import { SignalsView } from "./signals_view.js";
@@ -37,6 +38,7 @@ class Panel {
   constructor(parent) {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("panel");
+    new LayoutView(this.root, find("layout"));
     this.zoneWords = [...parent.querySelectorAll("[data-zone-word]")];
     marketFilter.readAddress();
     this.assets = new AssetSwitch(find("assets"));

@@ -11,7 +11,8 @@ from session.session import Session
 from store.mongo.store import open_store
 from store.server.documents import ARBITRAGES
 from tests.store.reservation_requests import opportunity, reserved
-from tests.ui.pages.browser import NEWS_MS, Scheme, Watched, awaited, opened
+from tests.ui.pages.browser import NEWS_MS, PAINT_MS, Scheme, Watched, awaited, opened
+from tests.ui.pages.test_every_page_in_browser import grave_violations
 from tests.ui.serving import Served
 from tests.ui.trading import made_worst, traded
 
@@ -104,3 +105,43 @@ def test_what_is_open_is_counted_as_the_list_shows_it_however_many_came_later(
         watched.part("filter").fill("third order")
         expect(watched.page.locator("[data-trade]")).to_have_count(1)
         expect(watched.page.locator("[data-trade]")).to_contain_text("closed by a third order")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
+def test_parts_of_live_are_chosen_moved_saved_and_shared(
+    chromium: Browser, served_dashboard: Served, width: int, scheme: Scheme
+) -> None:
+    with opened(chromium, served_dashboard, width, scheme) as watched:
+        page, layout = watched.page, watched.part("layout")
+        layout.get_by_text("Layout", exact=True).click()
+        layout.get_by_label("Moving average signals", exact=True).uncheck()
+        layout.get_by_label("Figures", exact=True).uncheck()
+        for _ in range(3):
+            layout.get_by_role("button", name="Move Trades up").press("Enter")
+        assert grave_violations(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        chosen = ["trades", "prices", "spreads", "assets", "state", "more"]
+        assert shown(watched) == chosen
+        layout.get_by_label("Name of the layout").fill("desk")
+        layout.get_by_role("button", name="Save").click()
+        layout.get_by_role("button", name="As it comes").click()
+        assert len(shown(watched)) == 8
+        assert "layout=" not in page.url
+        layout.get_by_label("Saved layouts").select_option("desk")
+        assert shown(watched) == chosen
+        address = page.url.partition("/?")[2]
+        page.goto(page.url.partition("?")[0])
+        expect(page.locator('[data-part="panel"][data-known="yes"]')).to_be_visible(timeout=PAINT_MS)
+        assert shown(watched) == chosen
+        assert watched.complaints == []
+    # somebody else, by the link
+    with opened(chromium, served_dashboard, width, scheme, path=f"?{address}") as watched:
+        expect(watched.part("trades")).to_be_visible(timeout=PAINT_MS)
+        assert shown(watched) == chosen
+
+
+def shown(watched: Watched) -> list[str]:
+    found: list[str] = watched.page.locator("[data-block]:not([hidden])").evaluate_all(
+        "blocks => blocks.map((block) => block.dataset.block)"
+    )
+    return found
