@@ -207,7 +207,7 @@ class Session:
 
     @property
     def trades_cycles(self) -> bool:
-        """Whether bots trade the cycles that are found: not with money yet, since chaos runs do not try it."""
+        """Whether bots trade the cycles that are found: not with money until long chaos runs were clean."""
         return self.cycles is not None and self.mode != "live"
 
     @property

@@ -1,7 +1,7 @@
 """The report of a chaos run, as one JSON document and as lines of text. Pure."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Literal
 
@@ -14,7 +14,7 @@ ChaosResult = Literal["no violations", "violations", "no result"]
 LEAST_ORDERS = 10
 LEAST_ORDER_FAULTS = 3
 """A run with fewer orders, or with fewer faults that hit one, proves nothing."""
-LINES = ("faults", "orders", "fills", "arbitrages", "reasons", "settled")
+LINES = ("faults", "orders", "fills", "arbitrages", "cycles", "reasons", "settled")
 ORDER_FAULTS = (
     "lost_acknowledgement",
     "disconnect_during_order",
@@ -75,7 +75,6 @@ class ChaosRun:
 def chaos_document(run: ChaosRun) -> dict[str, object]:
     """Return the document of `--json`; `result` says whether the absence of violations means anything."""
     audit = run.audit
-    arbitrages = audit.snapshot.arbitrages
     return {
         "seed": run.seed,
         "seconds": run.seconds,
@@ -85,8 +84,9 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
         "orders": run.orders,
         "orders_rejected": sum(len(account.rejected) for account in audit.accounts),
         "fills": sum(len(account.fills) for account in audit.accounts),
-        "arbitrages": dict(sorted(Counter(str(arbitrage.state) for arbitrage in arbitrages).items())),
-        "reasons": dict(sorted(Counter(arbitrage.reason for arbitrage in arbitrages if arbitrage.reason).items())),
+        "arbitrages": _counted(one.state for one in audit.snapshot.arbitrages),
+        "cycles": _counted(one.state for one in audit.snapshot.cycles),
+        "reasons": _counted(one.reason for one in audit.snapshot.trades if one.reason),
         "late_while_stopped": audit.late_while_stopped,
         "violations": [asdict(violation) for violation in audit.violations],
         # the first holder of a lease did not take over; that of a partition is the one who decides
@@ -115,6 +115,10 @@ def chaos_lines(run: ChaosRun) -> list[str]:
         f"  {one.kind}: {one.detail}" + (f" [{one.arbitrage_id}]" if one.arbitrage_id else "") for one in violations
     ]
     return [*lines, f"{len(violations)} VIOLATIONS", *details]
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
 
 
 def _short(value: object) -> str:

@@ -93,8 +93,7 @@ def chaos_configuration(config: Configuration) -> Configuration:
         raise CannotStartError(
             "`kafka` or `mongodb` is set: a chaos run kills both, so it starts its own; remove them from its file."
         )
-    # the audit knows pairs alone
-    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS, "cycles": None})
+    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS})
 
 
 def chaos_home(home: Path) -> Path:

@@ -333,8 +333,7 @@ def test_a_run_has_the_users_exchanges_and_its_own_settings() -> None:
     config = chaos_configuration(Configuration.model_validate(asked))
     assert (config.assets, config.exchange["kraken"].adapter) == (("BTC", "ETH"), "generic")
     assert (config.bots_per_exchange, config.settings) == (BOTS, SETTINGS)
-    # whose audit knows pairs alone
-    assert config.cycles is None
+    assert config.cycles is not None
 
 
 @pytest.mark.parametrize(

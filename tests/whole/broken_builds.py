@@ -25,6 +25,8 @@ class BrokenBuild:
     rule: str
     edits: tuple[Edit, ...]
     kinds: frozenset[str]
+    has_cycles: bool = False
+    """Whether the run that finds it trades cycles."""
 
 
 LATE = Edit(
@@ -43,6 +45,29 @@ BROKEN_BUILDS = (
     # three guards: the list of what is due, the look before the post, and the second within which a grant counts,
     # which is over before another process can have the lease
     BrokenBuild("a grant is posted by whoever finds it", (*ANY_TOKEN, LATE), ORDERS),
+    # the same three guards, for the orders of cycles, whose roles have a number
+    BrokenBuild(
+        "a leg of a cycle is posted by whoever finds its grant",
+        (
+            Edit(
+                "bots/execute/leg_executor.py",
+                "if leg.token != executor.by.token:",
+                "if leg.token != executor.by.token and not leg.role[-1].isdigit():",
+            ),
+            Edit(
+                "bots/execute/due_actions.py",
+                "is_mine = leg.token == own.token and leg",
+                "is_mine = (leg.role[-1].isdigit() or leg.token == own.token) and leg",
+            ),
+            Edit(
+                "bots/execute/leg_executor.py",
+                'if now is None or abs(now - leg.times["granted"]) > SEND_WITHIN:',
+                'if now is None or (not leg.role[-1].isdigit() and abs(now - leg.times["granted"]) > SEND_WITHIN):',
+            ),
+        ),
+        ORDERS,
+        has_cycles=True,
+    ),
     # three guards: the process's own clock, the answer to a renewal, and the lease that each transaction reads
     BrokenBuild(
         "who has decided goes on deciding",

@@ -120,6 +120,13 @@ def traces_in(home: Path) -> list[str]:
     return [f"{log.name}: {line}" for log in logs for line in log.read_text().splitlines() if "Traceback" in line]
 
 
+def with_cycles(folder: Path) -> tuple[str, ...]:
+    """Return the options of a run that trades cycles too, in a market that has prices for their crosses."""
+    file = folder / "cycles.toml"
+    file.write_text("[cycles]\nwithin = true\nacross = true\n")
+    return "--market", "busy", "--config", str(file)
+
+
 @contextmanager
 def running_paper(
     home: Path,

@@ -8,7 +8,7 @@ import pytest
 
 from exchanges.catalogue import EXCHANGES
 from launch.chaos.schedule import FAULT_EVERY, PROCESS_ROLES
-from tests.whole.running import new_home, ours_running, run_command
+from tests.whole.running import new_home, ours_running, run_command, with_cycles
 
 SECONDS = 180
 SHORT_SECONDS, SHORT_SEED = 90, 15
@@ -82,3 +82,12 @@ def test_all_exchanges_at_once_leave_the_ledger_right(tmp_path: Path) -> None:
     document = chaos_document_of(tmp_path, 1, SECONDS, "--exchanges", *EXCHANGES)
     assert document["orders"] >= MIN_ORDERS_OF_ALL
     assert document["takeovers"].keys() >= set(EXCHANGES)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_cycles_under_injected_faults_leave_the_ledger_right(tmp_path: Path, seed: int) -> None:
+    document = chaos_document_of(tmp_path, seed, SECONDS, *with_cycles(tmp_path))
+    assert document["orders"] >= MIN_ORDERS
+    assert document["cycles"].get("closed", 0) > 0
+    assert "lost_acknowledgement" in document["faults"]

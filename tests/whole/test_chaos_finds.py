@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.whole.broken_builds import BROKEN_BUILDS, BrokenBuild, make_build
-from tests.whole.running import new_home, ours_running
+from tests.whole.running import new_home, ours_running, with_cycles
 
 SECONDS = 120
 SEED = 1
@@ -30,7 +30,8 @@ def test_each_guard_is_where_the_broken_build_removes_it(tmp_path: Path, broken:
 def test_chaos_finds_what_a_broken_build_does(tmp_path: Path, broken: BrokenBuild) -> None:
     build, home = make_build(tmp_path / "build", broken), new_home(tmp_path / "home")
     out = home / "out.json"
-    words = ("chaos", "--seconds", str(SECONDS), "--seed", str(SEED), "--market", "storm", "--json", str(out))
+    market = with_cycles(tmp_path) if broken.has_cycles else ("--market", "storm")
+    words = ("chaos", "--seconds", str(SECONDS), "--seed", str(SEED), *market, "--json", str(out))
     done = subprocess.run(
         (sys.executable, "-m", "launch.commands.main", *words),
         capture_output=True,

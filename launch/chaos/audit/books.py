@@ -17,6 +17,7 @@ from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import CycleTrade
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
 from store.queries.store_snapshot import StoreSnapshot
@@ -102,6 +103,9 @@ def _taken_of(snapshot: StoreSnapshot, key: str) -> Decimal:
         for leg in arbitrage.legs:
             if leg.role in ("buy", "sell") and f"{seen[leg.side].quote_id}|{leg.side}" == key:
                 taken += leg.amount
+    for cycle in snapshot.cycles:
+        of_legs = zip(snapshot.used_by_cycles[cycle.trade_id], cycle.planned.legs, strict=True)
+        taken += total(leg.amount for used, leg in of_legs if used == key)
     return taken
 
 
@@ -110,7 +114,7 @@ def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
     if snapshot.day_net is None:
         return
     day, counted = snapshot.day_net
-    ended = [one for one in snapshot.arbitrages if "ended" in one.times and _day_of(one.times["ended"]) == day]
+    ended = [one for one in snapshot.trades if "ended" in one.times and _day_of(one.times["ended"]) == day]
     realised = total(_result_of(one) for one in ended)
     if counted != realised:
         yield Violation(
@@ -118,11 +122,12 @@ def _day_violations(snapshot: StoreSnapshot) -> Iterator[Violation]:
         )
 
 
-def _result_of(arbitrage: Arbitrage) -> Decimal:
+def _result_of(arbitrage: Arbitrage | CycleTrade) -> Decimal:
     """Return its result; its whole notional counts as lost if a fee in a currency without a rate leaves it unknown."""
     if arbitrage.profit is not None:
         return arbitrage.profit.net
-    has_result = arbitrage.strategy == "arbitrage" and any(leg.fills for leg in arbitrage.legs)
+    is_valued = isinstance(arbitrage, CycleTrade) or arbitrage.strategy == "arbitrage"
+    has_result = is_valued and any(leg.fills for leg in arbitrage.legs)
     return -arbitrage.notional if has_result else ZERO
 
 

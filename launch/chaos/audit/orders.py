@@ -44,7 +44,7 @@ def order_violations(evidence: Evidence) -> Iterator[Violation]:
         yield from _posting_violations(account, postings, owners)
         orders = {posting.order_id: owner for posting, owner in zip(postings, owners, strict=True)}
         yield from _unbooked_orders(account, own)
-        yield from replacements(account, orders, evidence.snapshot.arbitrages)
+        yield from replacements(account, orders, evidence.snapshot.trades)
         yield from _fill_violations(account, evidence, orders, own)
     yield from _foreign_fills(evidence, legs)
 
@@ -68,11 +68,7 @@ def every_posting(evidence: Evidence) -> Iterator[tuple[str, PostedOrder, Record
 
 
 def _recorded_legs(evidence: Evidence) -> list[RecordedLeg]:
-    return [
-        RecordedLeg(arbitrage.arbitrage_id, leg, leg.role)
-        for arbitrage in evidence.snapshot.arbitrages
-        for leg in arbitrage.legs
-    ]
+    return [RecordedLeg(trade.arbitrage_id, leg, leg.role) for trade in evidence.snapshot.trades for leg in trade.legs]
 
 
 def _postings(account: AuditedAccount) -> list[PostedOrder]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from launch.chaos.audit.records import AuditedAccount, Violation
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import Arbitrage, Leg
+from market.trade.cycle_trades import CycleTrade
 
 SEARCH_TIME = 5 * MICROSECONDS
 """A bot searches this long for an order before the leg counts as never sent, so an order that filled within that time
@@ -26,11 +27,11 @@ class RecordedLeg:
 
 
 def replacements(
-    account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], arbitrages: Sequence[Arbitrage]
+    account: AuditedAccount, orders: Mapping[str | None, RecordedLeg | None], trades: Sequence[Arbitrage | CycleTrade]
 ) -> Iterator[Violation]:
     """Return legs that ended as never sent or rejected and were replaced, although their orders had filled; `orders`:
     order id → its leg."""
-    by_id = {arbitrage.arbitrage_id: arbitrage for arbitrage in arbitrages}
+    by_id = {trade.arbitrage_id: trade for trade in trades}
     for order_id, filled_at in account.filled_since.items():
         filed = orders.get(order_id)
         if filed is None or not filed.leg.is_final:
@@ -46,14 +47,16 @@ def _failed_at(leg: Leg) -> int:
     return leg.times.get("unconfirmed", leg.times.get("done", 0))
 
 
-def _replacements_of(filed: RecordedLeg, arbitrage: Arbitrage) -> list[Leg]:
-    """Return legs that were granted after this one had failed and before any fill of it was booked."""
+def _replacements_of(filed: RecordedLeg, trade: Arbitrage | CycleTrade) -> list[Leg]:
+    """Return legs that were granted after this one had failed and before any fill of it was booked; of a cycle's those
+    that unwind, since each other leg is one of its own."""
     failed = _failed_at(filed.leg)
-    booked = [step.at for step in arbitrage.history if step.what == f"{filed.role} filled" and step.at >= failed]
+    booked = [step.at for step in trade.history if step.what == f"{filed.role} filled" and step.at >= failed]
     return [
         leg
-        for leg in arbitrage.legs
+        for leg in trade.legs
         if leg.role != filed.role
+        and not leg.role.startswith("leg")
         and leg.times.get("granted", 0) >= failed
         and all(leg.times["granted"] < at for at in booked)
     ]

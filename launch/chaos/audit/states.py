@@ -1,27 +1,38 @@
 """Checks the end state and the history of each arbitrage. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
+from fractions import Fraction
+from itertools import chain
 
-from launch.chaos.audit.records import Evidence, Violation
+from launch.chaos.audit.records import Evidence, Violation, ViolationKind
 from market.instruments.markets import Market
 from market.money import total
 from market.time_units import MICROSECONDS
-from market.trade.arbitrages import FINAL_STATES, Arbitrage
+from market.trade.arbitrages import FINAL_STATES, Arbitrage, Leg
+from market.trade.cycle_trades import CycleTrade
 from market.trade.lifecycle import NEXT_LEG_STATES, NEXT_STATES
 from store.queries.store_snapshot import TakenStep
 
 
 def state_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Return violations: every arbitrage has ended by a path of the state machine, and no single leg is left without a
+    """Return violations: every trade has ended by a path of the state machine, and no single leg is left without a
     decision."""
     for arbitrage in evidence.snapshot.arbitrages:
-        for detail in _unfinished(arbitrage):
-            yield Violation("left_open", detail, arbitrage.arbitrage_id)
-        for detail in _single_legs(arbitrage, evidence.markets):
-            yield Violation("single_leg_undecided", detail, arbitrage.arbitrage_id)
-        for detail in _history_faults(arbitrage):
-            yield Violation("illegal_history", detail, arbitrage.arbitrage_id)
+        yield from _violations(arbitrage, _single_legs(arbitrage, evidence.markets), _history_faults(arbitrage))
+    for cycle in evidence.snapshot.cycles:
+        yield from _violations(cycle, _unequal_legs(cycle), chain(_history_faults(cycle), _order_faults(cycle)))
+
+
+def _violations(trade: Arbitrage | CycleTrade, undecided: Iterable[str], illegal: Iterable[str]) -> Iterator[Violation]:
+    kinds: tuple[tuple[ViolationKind, Iterable[str]], ...] = (
+        ("left_open", _unfinished(trade)),
+        ("single_leg_undecided", undecided),
+        ("illegal_history", illegal),
+    )
+    for kind, details in kinds:
+        for detail in details:
+            yield Violation(kind, detail, trade.arbitrage_id)
 
 
 def step_violations(evidence: Evidence) -> Iterator[Violation]:
@@ -37,7 +48,7 @@ def step_violations(evidence: Evidence) -> Iterator[Violation]:
             newest[step.by.exchange] = step
 
 
-def _unfinished(arbitrage: Arbitrage) -> Iterator[str]:
+def _unfinished(arbitrage: Arbitrage | CycleTrade) -> Iterator[str]:
     if arbitrage.state not in FINAL_STATES:
         yield f"still {arbitrage.state}"
     for leg in arbitrage.legs:
@@ -65,6 +76,39 @@ def _single_legs(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]
         yield f"{arbitrage.state}, with {residual} {arbitrage.base} left"
 
 
+def _unequal_legs(trade: CycleTrade) -> Iterator[str]:
+    """Return legs of a cycle through which more went than through another, by more than lots leave or an exchange
+    takes; none of a trade in state residual with a reason."""
+    if trade.state == "residual":
+        if not trade.reason:
+            yield "residual without a reason"
+        return
+    least = min(trade.shares)
+    for leg, share, whole, price in zip(trade.cycle.legs, trade.shares, trade.wholes, trade.prices, strict=True):
+        market = leg.market
+        # one lot of what was taken back, and what is too little for an order
+        smallest = max(market.minimum_amount, market.minimum_notional / price) + 2 * market.lot_step
+        beyond = (share - least) * whole
+        if beyond > Fraction(smallest):
+            yield f"{trade.state}, with {float(beyond):g} {market.base} too much of its leg at {market.exchange}"
+
+
+def _order_faults(trade: CycleTrade) -> Iterator[str]:
+    """Return legs of the cycle that have no order, and those sent before what they wait for had ended."""
+    orders = {order.name: order for order in trade.orders}
+    for number in range(1, len(trade.cycle.legs) + 1):
+        order, before = orders.get(f"leg{number}"), orders.get(f"leg{number - 1}")
+        if order is None:
+            yield f"its leg {number} has no order"
+        elif order.waits and before is not None and _was_granted_before(order.leg, before.leg):
+            yield f"its leg {number} was granted before what it waits for had ended"
+
+
+def _was_granted_before(leg: Leg, other: Leg) -> bool:
+    granted_at, ended_at = leg.times.get("granted"), other.times.get("done")
+    return granted_at is not None and (ended_at is None or granted_at < ended_at)
+
+
 def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> Decimal:
     """Return the largest amount that cannot be traded on either of the two exchanges."""
     seen = (arbitrage.opportunity.buy, arbitrage.opportunity.sell)
@@ -77,7 +121,7 @@ def _dust(arbitrage: Arbitrage, markets: Mapping[tuple[str, str], Market]) -> De
     return max(lot, minimum)
 
 
-def _history_faults(arbitrage: Arbitrage) -> Iterator[str]:
+def _history_faults(arbitrage: Arbitrage | CycleTrade) -> Iterator[str]:
     """Return steps that may not follow each other, or that do not lead to the current state."""
     states: list[str] = []
     legs: dict[str, str] = {}
