@@ -13,6 +13,12 @@ class CannotStartError(LaunchError):
     exit_code = 2
 
 
+class NoResultError(LaunchError):
+    """It could not find out what it was asked; exit code 3."""
+
+    exit_code = 3
+
+
 class StoppedError(LaunchError):
     """The user stopped it before it was done; exit code 130, as the shell's own."""
 

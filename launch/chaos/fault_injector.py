@@ -26,7 +26,7 @@ from launch.chaos.schedule import (
     role_of,
 )
 from launch.chaos.settings_tuner import SettingsTuner
-from launch.errors import LaunchError
+from launch.errors import LaunchError, NoResultError
 from launch.supervisor.process_groups import signal_group
 from launch.supervisor.supervisor import Supervisor
 from market.time_units import MICROSECONDS
@@ -225,15 +225,18 @@ class FaultInjector:
         await self._tuner.restore(name for name, _ in injection.changes)
 
     async def _admin(self, method: str, injection: InjectedFault | None) -> dict[str, object]:
-        """Call the exchanges' admin route. Raises LaunchError if it fails: the exchanges themselves are never
-        killed."""
+        """Call the exchanges' admin route. Raises NoResultError if they do not answer: they themselves are never
+        killed; LaunchError if they reject it."""
         body = None
         if injection is not None:
             body = {name: value for name, value in asdict(injection.fault).items() if value is not None}
         try:
             return await self._request(method, body)
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise LaunchError(f"the simulated exchanges do not answer: {error or type(error).__name__}.") from error
+            why = str(error) or type(error).__name__
+            raise NoResultError(
+                f"the simulated exchanges do not answer: {why}; run it on a quieter machine."
+            ) from error
 
     async def _request(self, method: str, body: dict[str, object] | None) -> dict[str, object]:
         token = token_path(self.session.home).read_text().strip()

@@ -21,6 +21,7 @@ from launch.chaos.fault_injector import FaultInjector
 from launch.chaos.report import AuditReport, ChaosRun
 from launch.chaos.run import (
     BOTS,
+    EXIT_CODES,
     SETTINGS,
     ChaosOptions,
     chaos_configuration,
@@ -33,7 +34,7 @@ from launch.chaos.schedule import InjectedFault, InjectedSetting, Injection, Kil
 from launch.chaos.settings_tuner import SettingsTuner
 from launch.commands.main import run
 from launch.config.configuration import Configuration
-from launch.errors import CannotStartError, LaunchError
+from launch.errors import CannotStartError, LaunchError, NoResultError
 from launch.sessions.paper import paper_settings
 from launch.supervisor.process_groups import ProcessSpec
 from launch.supervisor.supervisor import Supervisor
@@ -176,6 +177,14 @@ async def test_exchanges_misbehave_when_reported_to(tmp_path: Path) -> None:
         assert await injector.observed_faults() == {}
         world.faults.of("kraken").inject("rejected_order")
         assert await injector.observed_faults() == {"rejected_order": 1}
+
+
+async def test_exchanges_that_do_not_answer_give_no_result(tmp_path: Path) -> None:
+    async with faulty_exchanges(tmp_path) as (_, injector):
+        pass
+    with pytest.raises(NoResultError, match=r"do not answer: .*; run it on") as silent:
+        await injector.observed_faults()
+    assert silent.value.exit_code == EXIT_CODES["no result"]
 
 
 async def test_settings_are_changed_by_the_store_where_the_web_is_down_and_come_back(

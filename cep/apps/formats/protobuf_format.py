@@ -131,7 +131,7 @@ def _schema(options: MapOptions, schemas: Path | None) -> tuple[bytes, str]:
     except (_decode_error(), TypeError, KeyError, ValueError, StopIteration) as error:
         advice = "write it with protoc --include_imports --descriptor_set_out"
         raise options.refused(
-            f"{where} is no set of Protobuf's descriptors ({error or 'no message in it'}); {advice}"
+            f"{where} is no set of Protobuf's descriptors ({str(error) or 'no message in it'}); {advice}"
         ) from None
     if said not in known:
         raise options.refused(f"class = {said!r} is no message of {where}; there are {', '.join(sorted(known)[:20])}")
