@@ -21,8 +21,8 @@ BTC = next(market for market in KRAKEN if market.base == "BTC")
 COARSE = replace(BTC, tick_size=Decimal(1), minimum_amount=Decimal("0.05"))
 
 
-def relist(world: Served, market: Market = BTC, **changed: object) -> None:
-    """Let the exchange change its `market`."""
+def relist(world: Served, market: Market = BTC, /, **changed: object) -> None:
+    """Let the exchange change its listing of a market: `market=` is what it lists now."""
     for listings in listed(world, market):
         for key in named(listings, market):
             listings[key] = replace(listings[key], **changed)  # type: ignore[arg-type]
