@@ -121,11 +121,13 @@ _LIVE = FeedShows(("never",))
 _ENDED = FeedShows(("at once",), ("reconnects",), ("down",))
 _UNREADABLE = FeedShows(("at once",), ("malformed",), ("resyncing",))
 _GAP = FeedShows(("at once",), ("gaps",), ("resyncing",))
+_GAP_OF_CONNECTION = FeedShows(("within the limit", "at once"), ("gaps",), ("resyncing",))
+"""Found by the connection at once, too, but at no message of the market's own."""
 _CHECKSUM = FeedShows(("at once",), ("checksums",), ("resyncing",))
 _LATE = FeedShows(("at once",), ("late",), ("resyncing",))
 _UNSEEN = FeedShows(("never", "at once", "within the limit"), ("rest_mismatches", "crossed"), ("resyncing",))
 _SILENT = FeedShows(("within the limit",), ("resyncs",), ("stale", "resyncing"))
-_UNSEEN_IN_CCXT = dict.fromkeys(EXCHANGES, _UNSEEN) | {"binance": _CHECKSUM}
+_UNSEEN_IN_CCXT = dict.fromkeys(EXCHANGES, _UNSEEN) | {"binance": _CHECKSUM, "okx": _ENDED}
 _IGNORED = FeedShows(("never", "at once"), ("malformed",), ("resyncing",), "if ccxt does not ignore it")
 _NUMBERED = {name: {"count": 1} for name in ("kraken", "binance", "bybit", "okx", "coinbase")}
 
@@ -158,7 +160,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         "dropped_message",
         {"count": 5},
         _UNSEEN,
-        {"kraken": _CHECKSUM, **dict.fromkeys(("binance", "bybit", "okx", "coinbase"), _GAP)},
+        {"kraken": _CHECKSUM, "coinbase": _GAP_OF_CONNECTION, **dict.fromkeys(("binance", "bybit", "okx"), _GAP)},
         _NUMBERED,
         seconds=2,
         is_for_stream=True,
@@ -186,7 +188,7 @@ FEED_TRIALS: tuple[FeedTrial, ...] = (
         "reordered_message",
         {"count": 3},
         _GAP,
-        {"kraken": _CHECKSUM, "bitflyer": _UNSEEN},
+        {"kraken": _CHECKSUM, "bitflyer": _UNSEEN, "coinbase": _GAP_OF_CONNECTION},
         _NUMBERED,
         seconds=2,
         is_for_stream=True,
