@@ -31,10 +31,15 @@ class TimeSyncedSigning:
     """Uncertainty of that offset in either direction."""
     order_clock_ahead_ms: int | None = None
     """The same for deadlines that go with an order; None before it was measured."""
+    id: str
     _is_signing: bool = False
 
     def sign(self, *arguments: Any, **named: Any) -> Any:
-        return self._on_exchange_time("sign", *arguments, **named)
+        try:
+            return self._on_exchange_time("sign", *arguments, **named)
+        except ValueError:
+            # the cause would show what was to be signed, and by what
+            raise ccxt.AuthenticationError(f"{self.id}: nothing can be signed by this secret") from None
 
     def nonce(self) -> Any:
         return self._on_exchange_time("nonce")

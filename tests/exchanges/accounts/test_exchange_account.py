@@ -166,6 +166,20 @@ async def test_a_wrong_secret_is_rejected(outside: Served, market: Market, is_ge
 
 
 @pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
+async def test_a_secret_that_cannot_sign_is_rejected(outside: Served, market: Market, is_generic: bool) -> None:
+    """Neither base64 nor a private key."""
+    config = outside.config(market.exchange, is_generic=is_generic)
+    assert config.credentials is not None
+    account = open_account(replace(config, credentials=replace(config.credentials, secret="wrong")), [market])
+    try:
+        with pytest.raises(AccountRejectedError) as rejected:
+            await account.balances()
+        assert "wrong" not in str(rejected.value)
+    finally:
+        await account.close()
+
+
+@pytest.mark.parametrize(("market", "is_generic"), ACCOUNTS)
 async def test_an_unknown_key_is_rejected(outside: Served, market: Market, is_generic: bool) -> None:
     config = outside.config(market.exchange, is_generic=is_generic)
     config = replace(config, credentials=Credentials("nobody", "bm9ib2R5", "nobody"))
