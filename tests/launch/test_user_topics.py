@@ -71,8 +71,9 @@ async def merge(session: Session) -> None:
 
 
 async def forwarder(session: Session) -> RowCopier:
-    first = await first_offsets(session, APPS)
-    return sink_forwarder(session.services.kafka, SOURCE, SINK, session.services.kafka, first, session.home)
+    first, folder = await first_offsets(session, APPS), session.home / SOURCE.label
+    folder.mkdir(exist_ok=True)
+    return sink_forwarder(session.services.kafka, SOURCE, SINK, session.services.kafka, first, folder)
 
 
 async def forward(session: Session) -> None:
