@@ -77,13 +77,13 @@ def version_logs(
     at `first` if it is new. Forgets logs of other topics."""
     known = outbox.places()
     for name in known:
-        if name.partition("/")[0] != topic:
+        if name.rpartition("/")[0] != topic:
             outbox.forget(name)
     own, *earlier = (
         VersionLog(
             app,
             name,
-            name.partition("/")[2],
+            name.rpartition("/")[2],
             sinks if name == f"{topic}/{label}" else outbox.sinks_of(name),
             {one: _place(known.get(name, {}).get(one), offset) for one, offset in first.items()},
         )
@@ -96,7 +96,7 @@ def version_logs(
 def _names(known: Iterable[str], topic: str, label: str) -> list[str]:
     """Return the names of the topic's logs, first that of the version that runs."""
     own = f"{topic}/{label}"
-    return [own, *(one for one in known if one != own and one.partition("/")[0] == topic)]
+    return [own, *(one for one in known if one != own and one.rpartition("/")[0] == topic)]
 
 
 def _place(kept: Place | None, first: int) -> CopyPlace:
