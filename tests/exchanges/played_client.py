@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass
@@ -9,13 +10,13 @@ class PlayedClient:
     """Gives the answers to each method in their order, the last one for ever; an error is raised."""
 
     answers: Mapping[str, list[object]]
-    asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     markets: Mapping[str, object] = field(default_factory=dict)
     exchange_ahead_ms: int = 0
     exchange_uncertainty_ms: int = 0
 
     def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        async def ask(query: dict[str, str] | None = None) -> object:
+        async def ask(query: dict[str, Any] | None = None) -> object:
             self.asked.append((method, query or {}))
             left = self.answers[method]
             answer = left.pop(0) if len(left) > 1 else left[0]

@@ -144,10 +144,15 @@ def _account(leg: Leg, has_client_ids: bool) -> AuditedAccount:
         filled=leg.amount,
         ended_at=NOON + 15,
     )
-    booked = SimulatedFill(
+    return AuditedAccount(leg.exchange, OPENING[leg.exchange], (order,), (booked_fill(fill, order.order_id),))
+
+
+def booked_fill(fill: Fill, order_id: str) -> SimulatedFill:
+    """Return the fill as its exchange keeps it."""
+    return SimulatedFill(
         fill_id=fill.fill_id,
         number=2,
-        order_id=order.order_id,
+        order_id=order_id,
         symbol=fill.symbol,
         side=fill.side,
         price=fill.price,
@@ -158,7 +163,6 @@ def _account(leg: Leg, has_client_ids: bool) -> AuditedAccount:
         liquidity="taker",
         filled_at=fill.filled_at,
     )
-    return AuditedAccount(leg.exchange, OPENING[leg.exchange], (order,), (booked,))
 
 
 def _balances_after(account: AuditedAccount) -> dict[str, Decimal]:

@@ -19,12 +19,13 @@ from market.trade.leases import UNFENCED
 from market.trade.unwinding import client_order_id
 from session.session import Session
 from simulators.matching.exchange_journal import Entry, Journal, read_journal
-from simulators.matching.order_records import SimulatedFill, SimulatedOrder
+from simulators.matching.order_records import SimulatedOrder
 from store.backups.database_dump import blocking_database, granted_orders
 from store.errors import StoreError
 from store.mongo.store import MongoTradeStore, open_store
 from store.server.embedded_mongod import mongod_program
 from tests.cep.logs import session as session_of
+from tests.launch.audited_world import booked_fill
 from tests.launch.traded_folder import DATABASE
 from tests.services import note_session
 from tests.store.booking import finish_leg
@@ -47,20 +48,7 @@ class Accounts:
 
     def fill(self, leg: Leg) -> None:
         (fill,) = filled(leg).fills
-        booked = SimulatedFill(
-            fill_id=fill.fill_id,
-            number=1,
-            order_id=f"order-{leg.client_order_id}",
-            symbol=fill.symbol,
-            side=fill.side,
-            price=fill.price,
-            amount=fill.amount,
-            cost=fill.cost,
-            fee=fill.fee,
-            fee_currency=fill.fee_currency,
-            liquidity="taker",
-            filled_at=AT,
-        )
+        booked = replace(booked_fill(fill, f"order-{leg.client_order_id}"), number=1, filled_at=AT)
         self.journals[leg.exchange].write(Entry(orders=(order_of(leg),), fills=(booked,)))
 
     def close(self) -> None:

@@ -9,14 +9,14 @@ import pytest
 
 from launch.chaos.audit.books import evidence_of, violations_of
 from launch.chaos.audit.records import AuditedAccount, Violation
-from market.instruments.orders import Fill
 from market.money import Amount
 from market.trade.arbitrages import Leg
 from market.trade.cycle_reservations import liquidity_keys
-from market.trade.cycle_trades import CycleOrder, CycleTrade
-from simulators.matching.order_records import SimulatedFill, SimulatedOrder
+from market.trade.cycle_trades import CycleTrade
+from simulators.matching.order_records import SimulatedOrder
 from store.mongo.store import open_store
 from store.queries.store_snapshot import LedgerEntry, StoreSnapshot, read_snapshot
+from tests.launch.audited_world import booked_fill
 from tests.market.cycle_samples import NOW, triangle
 from tests.market.test_cycle_lifecycle import begun, filled, trade_of
 from tests.store.reservation_requests import ready_bot
@@ -78,7 +78,8 @@ def closed(balances: dict[tuple[str, str], Decimal] = PLENTY, last: str = "1") -
         day_net=("1970-01-01", rows.day_net),
     )
     orders = tuple(order_of(order.leg) for order in trade.orders)
-    return Books(AuditedAccount("alpha", opening, orders, tuple(fill_of(*one) for one in fills)), snapshot)
+    kept = tuple(booked_fill(fill, order.leg.exchange_order_id or "") for order, fill in fills)
+    return Books(AuditedAccount("alpha", opening, orders, kept), snapshot)
 
 
 def order_of(leg: Leg) -> SimulatedOrder:
@@ -95,23 +96,6 @@ def order_of(leg: Leg) -> SimulatedOrder:
         state="done",
         filled=Amount(leg.filled),
         ended_at=NOW,
-    )
-
-
-def fill_of(order: CycleOrder, fill: Fill) -> SimulatedFill:
-    return SimulatedFill(
-        fill_id=fill.fill_id,
-        number=2,
-        order_id=order.leg.exchange_order_id or "",
-        symbol=fill.symbol,
-        side=fill.side,
-        price=fill.price,
-        amount=fill.amount,
-        cost=fill.cost,
-        fee=fill.fee,
-        fee_currency=fill.fee_currency,
-        liquidity="taker",
-        filled_at=fill.filled_at,
     )
 
 

@@ -1,7 +1,7 @@
 """Coinbase Advanced's answers about orders, fills and balances, as its documents show them, read by our order API."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,7 @@ from exchanges.ports.orders import AnswerNotUnderstoodError, KeyRights
 from exchanges.requests.time_synced_signing import client_class
 from market.instruments.orders import OpenOrder
 from market.time_units import MICROSECONDS
+from tests.exchanges.played_client import PlayedClient, played_client
 from tests.exchanges.served import TRADED, order_on
 
 MARKET = next(market for market in TRADED if (market.exchange, market.symbol) == ("coinbase", "BTC/USD"))
@@ -54,30 +55,9 @@ ACCOUNTS, CANCEL = "v3PrivateGetBrokerageAccounts", "v3PrivatePostBrokerageOrder
 NOT_THERE = ccxt.ExchangeError('coinbase {"error":"unknown","message":"order with this orderID was not found"}')
 
 
-@dataclass
-class Client:
-    """Gives the answers to each method in their order, the last one for ever; an error is raised."""
-
-    answers: Mapping[str, list[object]]
-    asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    exchange_ahead_ms: int = 0
-    exchange_uncertainty_ms: int = 0
-
-    def __getattr__(self, method: str) -> Callable[..., Awaitable[object]]:
-        async def ask(query: dict[str, Any] | None = None) -> object:
-            self.asked.append((method, query or {}))
-            left = self.answers[method]
-            answer = left.pop(0) if len(left) > 1 else left[0]
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        return ask
-
-
-def api(answers: Mapping[str, object]) -> tuple[CoinbaseOrderApi, Client]:
+def api(answers: Mapping[str, object]) -> tuple[CoinbaseOrderApi, PlayedClient]:
     """Return the API, and the client that it asks; an answer is a list of those to one method, or the only one."""
-    client = Client({name: one if isinstance(one, list) else [one] for name, one in answers.items()})
+    client = played_client(**answers)
     return CoinbaseOrderApi(client), client
 
 
@@ -245,26 +225,28 @@ async def test_an_order_without_its_terms_is_not_understood(configuration: objec
 
 
 async def test_the_rate_is_that_of_the_accounts_tier() -> None:
-    client = Client({"v3PrivateGetBrokerageTransactionSummary": [{"fee_tier": {"taker_fee_rate": "0.012"}}]})
+    client = PlayedClient({"v3PrivateGetBrokerageTransactionSummary": [{"fee_tier": {"taker_fee_rate": "0.012"}}]})
     assert await ORDERS.taker_rate(client, [MARKET]) == Decimal("0.012")
     assert client.asked[0][1] == {"product_type": "SPOT"}
 
 
 async def test_the_exchanges_time() -> None:
-    client = Client({"v3PublicGetBrokerageTime": [{"epochSeconds": "1709005034", "epochMillis": "1709005034333"}]})
+    client = PlayedClient(
+        {"v3PublicGetBrokerageTime": [{"epochSeconds": "1709005034", "epochMillis": "1709005034333"}]}
+    )
     assert await ORDERS.server_time(client) == (1_709_005_034_333, 0)
 
 
 @pytest.mark.parametrize("can_transfer", [True, False])
 async def test_a_key_that_may_transfer_may_withdraw(can_transfer: bool) -> None:
     said = {"can_view": True, "can_trade": True, "can_transfer": can_transfer, "portfolio_type": "DEFAULT"}
-    client = Client({"v3PrivateGetBrokerageKeyPermissions": [said]})
+    client = PlayedClient({"v3PrivateGetBrokerageKeyPermissions": [said]})
     assert await ORDERS.key_rights(client, MARKET) == KeyRights(may_withdraw=can_transfer)
 
 
 @pytest.mark.parametrize("said", [{}, {"can_transfer": None}, {"can_transfer": "false"}])
 async def test_a_key_of_which_it_is_not_said_is_not_taken_for_harmless(said: object) -> None:
-    client = Client({"v3PrivateGetBrokerageKeyPermissions": [said]})
+    client = PlayedClient({"v3PrivateGetBrokerageKeyPermissions": [said]})
     with pytest.raises(AnswerNotUnderstoodError):
         await ORDERS.key_rights(client, MARKET)
 
