@@ -159,11 +159,12 @@ class SimulatedExchanges:
         world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
         for name in names:
             simulated = _gateway_of(name)
-            venue = Venue(name, listings[name], simulated.names, SkewedClock(clock, faults.of(name)))
+            journals = {own: Journal(home / options.folder / f"{own}.jsonl") for own in options.account_names(name)}
+            world.journals += journals.values()
+            rows = (*listings[name], *_listed_before(name, listings[name], journals.values()))
+            venue = Venue(name, rows, simulated.names, SkewedClock(clock, faults.of(name)))
             gateways = []
-            for own in options.account_names(name):
-                journal = Journal(home / options.folder / f"{own}.jsonl")
-                world.journals.append(journal)
+            for own, journal in journals.items():
                 owner = CUSTOMER if own == name else own
                 exchange = SimulatedExchange(venue, opening_balances(name, has_crosses=has_crosses), journal, owner)
                 gateway = simulated.make(exchange, credentials[own])
@@ -322,6 +323,14 @@ def listed_symbols(names: Iterable[str], *, has_crosses: bool = False) -> dict[s
     return {
         name: tuple(listing.market.symbol for listing in listings_of(name, has_crosses=has_crosses)) for name in names
     }
+
+
+def _listed_before(name: str, listed: Iterable[Listing], journals: Iterable[Journal]) -> list[Listing]:
+    """Return the markets that an account traded before and that are not asked for now: listed, without any quotes."""
+    symbols = {listing.market.symbol for listing in listed}
+    others = {one.market.symbol: one for one in listings_of(name, has_crosses=True) if one.market.symbol not in symbols}
+    traded = {symbol for journal in journals for symbol in journal.mentioned(others)}
+    return [listing for symbol, listing in others.items() if symbol in traded]
 
 
 def _names_of(listing: Listing) -> tuple[str, str]:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Protocol
 
@@ -63,6 +64,13 @@ class Journal:
             # the last line ended there, whatever has been written since
             while file.tell() < self._length:
                 yield _ENTRY.validate_json(file.readline())
+
+    def mentioned(self, symbols: Iterable[str]) -> frozenset[str]:
+        """Return those of the symbols that are in what was written before this process started."""
+        if not self._length:
+            return frozenset()
+        with self._path.open("rb") as file, mmap(file.fileno(), self._length, access=ACCESS_READ) as text:
+            return frozenset(symbol for symbol in symbols if text.find(f'"{symbol}"'.encode()) >= 0)
 
     def write(self, entry: Entry) -> None:
         """Write all of it. Raises OSError, now and at each later call, if it does not fit on the disk."""

@@ -117,6 +117,27 @@ async def test_a_trade_of_a_cross_is_reported_and_listed_whole(
             await account.close()
 
 
+async def test_an_account_opens_again_without_the_crosses_that_it_traded(tmp_path: Path) -> None:
+    market = next(one for one in cross_markets(("BTC", "ETH")) if one.exchange == "kraken")
+    async with served(tmp_path, only=("kraken",), has_crosses=True) as before:
+        account = open_account(before.config("kraken"), [market])
+        price, amount = before.best(market, "sell")
+        traded = order_on(market, "buy", amount - market.lot_step, price)
+        try:
+            report = await account.place(traded)
+            assert report.filled == traded.amount
+            balances = await account.balances()
+        finally:
+            await account.close()
+    async with served(tmp_path, only=("kraken",)) as after:
+        account = open_account(after.config("kraken"), [market])
+        try:
+            assert await account.balances() == balances
+            assert await account.look_up(traded) == report
+        finally:
+            await account.close()
+
+
 @pytest.fixture
 async def outside(tmp_path: Path) -> AsyncIterator[Served]:
     async with served(tmp_path) as running:
