@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from market.decide.cycle_grid import CycleGrid, LotBounds, cycle_grid
+from market.decide.cycle_grid import CycleGrid, LotBounds, Ratio, cycle_grid
 from market.decide.sizing import SizingSide, displayed_amount
 from market.instruments.fees import hold_of
 from market.instruments.order_rules import minimum_order
@@ -155,20 +155,20 @@ class _Search:
         for numbers in (range(top - 1, low - 1, -1), range(top + 1, high + 1)):
             best, bound = self._improved(numbers, best)
             left_open = max(left_open, bound)
-        worth, at = best
+        worth, at = Fraction(best[0], self.least.denominator), best[1]
         return self._amounts(at), worth, max(left_open - worth, Fraction(0)) if left_open else Fraction(0)
 
-    def _improved(self, numbers: range, best: tuple[Fraction, int]) -> tuple[tuple[Fraction, int], Fraction]:
+    def _improved(self, numbers: range, best: tuple[int, int]) -> tuple[tuple[int, int], Fraction]:
         """Return the best worth and its lots as far as any of `numbers`, which lead away from the top, may be better;
         and the bound of those that were not tried, 0 if none may be."""
         for tried, lots in enumerate(numbers):
             is_last = tried == self.most_tried
             if is_last or tried % LOOKED_UP_EVERY == 0:
-                bound = self._bound(lots)
-                if bound <= best[0]:
+                bound, over = self._bound(lots)
+                if bound <= best[0] * over:
                     break
                 if is_last:
-                    return best, bound
+                    return best, Fraction(bound, over * self.least.denominator)
             worth = self._worth(lots)
             if worth > best[0]:
                 best = worth, lots
@@ -230,26 +230,29 @@ class _Search:
             raise ValueError(f"{lots} lots of leg {self.pivot} cannot be followed by the others")
         return *before, lots, *after
 
-    def _worth(self, lots: int) -> Fraction:
+    def _worth(self, lots: int) -> int:
+        """Return the worth times the denominator of `least`: whole numbers are the fastest."""
         amounts, legs = self._amounts(lots), self.grid.legs
         given, received = legs[0].spent(amounts[0]), legs[-1].received(amounts[-1])
-        return received - given * (1 + self.least)
+        return received * self.least.denominator - given * (self.least.denominator + self.least.numerator)
 
-    def _bound(self, lots: int) -> Fraction:
-        """Return the worth without lots: concave, and nowhere below `_worth`."""
-        legs = self.grid.legs
-        given, received = Fraction(legs[self.pivot].spent(lots)), Fraction(legs[self.pivot].received(lots))
+    def _bound(self, lots: int) -> Ratio:
+        """Return the worth without lots, as `_worth` counts it: concave, and nowhere below it."""
+        legs, least = self.grid.legs, self.least
+        given, received = (legs[self.pivot].spent(lots), 1), (legs[self.pivot].received(lots), 1)
         for leg in range(self.pivot - 1, -1, -1):
             given = legs[leg].bound_spent(given)
         for leg in range(self.pivot + 1, len(legs)):
             received = legs[leg].bound_received(received)
-        return received - given * (1 + self.least)
+        brought = received[0] * least.denominator * given[1]
+        return brought - given[0] * (least.denominator + least.numerator) * received[1], given[1] * received[1]
 
     def _top(self, low: int, high: int) -> int:
         """Return the fewest lots of the highest bound."""
         while low < high:
             middle = (low + high) // 2
-            low, high = (middle + 1, high) if self._bound(middle + 1) > self._bound(middle) else (low, middle)
+            (here, over), (further, over_further) = self._bound(middle), self._bound(middle + 1)
+            low, high = (middle + 1, high) if further * over > here * over_further else (low, middle)
         return low
 
 
