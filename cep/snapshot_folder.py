@@ -1,7 +1,9 @@
-"""Snapshots of a state on disk, one file for each partition of its log: the newest that was written whole."""
+"""Snapshots of a state on disk, one file for each partition of its log: the newest that was written whole. Beside it
+are segments of what is kept by key (`cep.apps.engine.key_log`)."""
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +28,46 @@ class SnapshotFolder:
         except FileNotFoundError:
             return None
 
+    def segments(self, partition: int) -> "SegmentFiles":
+        return SegmentFiles(self.folder, partition)
+
     def size(self, partition: int) -> int:
-        """In bytes; 0 if there is none."""
-        try:
-            return self.path(partition).stat().st_size
-        except FileNotFoundError:
-            return 0
+        """In bytes, with its segments; 0 if there is none."""
+        return sum(_size(one) for one in (self.path(partition), *self.segments(partition).paths()))
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFiles:
+    """Of one partition."""
+
+    folder: Path
+    partition: int
+
+    def path(self, number: int) -> Path:
+        return self.folder / f"{self.partition}.{number}.keys"
+
+    def paths(self) -> list[Path]:
+        return list(self.folder.glob(f"{self.partition}.*.keys"))
+
+    def numbers(self) -> list[int]:
+        return [int(path.name.split(".")[1]) for path in self.paths()]
+
+    def append(self, number: int, data: bytes) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self.path(number).open("ab") as file:
+            file.write(data)
+
+    def open(self, number: int) -> BinaryIO:
+        return self.path(number).open("rb")
+
+    def drop_before(self, number: int) -> None:
+        for one in self.numbers():
+            if one < number:
+                self.path(one).unlink(missing_ok=True)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

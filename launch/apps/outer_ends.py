@@ -22,6 +22,7 @@ from cep.apps.ends.sink_ends import (
     HttpTarget,
     MongoTarget,
     MqttTarget,
+    PubSubTarget,
     SentSink,
     SocketTarget,
 )
@@ -31,6 +32,7 @@ from cep.apps.ends.source_ends import (
     HttpPath,
     MongoChanges,
     MqttTopics,
+    PubSubMessages,
     ReceivedSource,
     ServerEvents,
     SocketMessages,
@@ -53,6 +55,8 @@ from cep.apps.transports.mqtt_connection import MqttTerms
 from cep.apps.transports.mqtt_ends import MqttReceiver, MqttSender
 from cep.apps.transports.object_store import BucketTerms, ObjectBucket
 from cep.apps.transports.ports import Receiver, SinkSender, TransportError
+from cep.apps.transports.pubsub_client import PubSubTerms
+from cep.apps.transports.pubsub_ends import PubSubReceiver, PubSubSender
 from cep.apps.transports.socket_ends import EventReceiver, SocketReceiver, SocketSender
 from cep.apps.transports.tailed_folder import TailedFolder
 from launch.apps.app_intake import AppSourceIntake, RowsWriter
@@ -69,7 +73,7 @@ from streams.records import Position
 
 FOLDER = "app-ends"
 """Below the data folder: what waits to be sent, and how far files were read, by app; it outlives sessions."""
-EXTRAS = {"mqtt": ("paho.mqtt", "mqtt"), "s3": ("boto3", "s3")}
+EXTRAS = {"mqtt": ("paho", "mqtt"), "s3": ("boto3", "s3"), "googlepubsub": ("google.pubsub_v1", "pubsub")}
 """Modules that a type needs, and the extra of the project that brings them."""
 
 
@@ -234,6 +238,10 @@ def _other_sender(sink: SentSink, source: AppSource) -> SinkSender:
             server = allowed_server(sink.at, target.server, terms.servers)
             place = _bucket_terms(server, target.region)
             return BucketSender(target, sink.writer, sink.columns, place, server.writes)
+        case PubSubTarget() as target:
+            server = allowed_server(sink.at, target.server, terms.servers)
+            check_parts(sink.at, server, (target.topic,), is_read=False)
+            return PubSubSender(target, sink.writer, _pubsub_terms(server))
         case MongoTarget() as target:
             server = allowed_server(sink.at, target.server, terms.servers)
             check_parts(sink.at, server, (f"{target.database}/{target.collection}",), is_read=False)
@@ -247,9 +255,9 @@ def _receiver(one: ReceivedSource, here: _Here) -> Receiver:
     _check_extra(one)
     terms = here.source.terms
     match one.origin:
-        case HttpPath(path=path, service=service):
+        case HttpPath(path=path, service=service, is_socket=is_socket):
             requests = None if service is None else here.requests[service]
-            return HttpReceiver(_listener(one.at, path, terms.receiving, here.listeners), path, requests)
+            return HttpReceiver(_listener(one.at, path, terms.receiving, here.listeners), path, requests, is_socket)
         case SocketMessages(url=url) as messages:
             return SocketReceiver(messages, _checked_terms(one.at, origin_of(url), here))
         case ServerEvents(url=url) as events:
@@ -271,6 +279,10 @@ def _other_receiver(one: ReceivedSource, here: _Here, warnings: CountedWarnings)
             check_parts(one.at, server, (objects.folder,), is_read=True)
             bucket = ObjectBucket(_bucket_terms(server, objects.region))
             return BucketReceiver(objects, one.reader, bucket, place, warnings)
+        case PubSubMessages() as messages:
+            server = allowed_server(one.at, messages.server, terms.servers)
+            check_parts(one.at, server, (messages.subscription,), is_read=True)
+            return PubSubReceiver(messages, _pubsub_terms(server))
         case MongoChanges() as changes:
             server = allowed_server(one.at, changes.server, terms.servers)
             check_parts(one.at, server, (f"{changes.database}/{changes.collection}",), is_read=True)
@@ -283,7 +295,7 @@ def _other_receiver(one: ReceivedSource, here: _Here, warnings: CountedWarnings)
 
 def _check_extra(end: SentSink | ReceivedSource) -> None:
     module, extra = EXTRAS.get(end.type, ("", ""))
-    if module and importlib.util.find_spec(module.partition(".")[0]) is None:
+    if module and importlib.util.find_spec(module) is None:
         problem = f"{end.type} needs a library that is not installed here: pip install '.[{extra}]'"
         raise AppTextError(end.at, problem)
 
@@ -334,6 +346,18 @@ def _bucket_terms(server: ServerTerms, region: str) -> BucketTerms:
         problem = "give it a login_file with the key's id as user and the key as password"
         raise CannotStartError(f"[apps.servers] {server.name}: {problem}.")
     return BucketTerms(name, server.address, region or None, login.user, login.password, login.ca)
+
+
+def _pubsub_terms(server: ServerTerms) -> PubSubTerms:
+    """Raise CannotStartError without a login, but of an emulator: the library would take one of the machine's, which
+    apps may not use."""
+    login, place = server_login(server), urlsplit(server.address)
+    is_plain = place.scheme == "http"
+    if not is_plain and (login.user is None or login.password is None):
+        problem = "give it a login_file with the service account's address as user and its private key as password"
+        raise CannotStartError(f"[apps.servers] {server.name}: {problem}.")
+    project, at = server.name.removeprefix("pubsub://"), f"{place.hostname}:{place.port or (80 if is_plain else 443)}"
+    return PubSubTerms(project, at, is_plain, login.user, login.password, login.ca)
 
 
 def _client_name(source: AppSource, stream: str, kind: str) -> str:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from cep.apps.engine.savepoints import Savepoint, read_savepoint, savepoint_bytes
 from cep.apps.engine.snapshots import SnapshotError
+from cep.apps.errors import AppFailedError
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
 from cep.apps.resident.kernel import PlacedApp
 from cep.snapshot_folder import SnapshotFolder
@@ -12,6 +13,7 @@ from runtime.clock import wall_now
 from streams.mirrored_rows import unrepeated_rows
 
 SNAPSHOTS = "*.snapshot"
+LOOKS = 3
 
 
 class NotYetSavedError(CannotStartError):
@@ -27,12 +29,31 @@ def taken_savepoint(source: AppSource, folder: Path, log: str) -> Savepoint:
     """Return the newest snapshots of all partitions; a run writes them every second. `folder`: the app's in the
     session. Raises NotYetSavedError if there is none."""
     snapshots = SnapshotFolder(folder)
-    found = {int(path.stem): snapshots.load(int(path.stem)) for path in folder.glob(SNAPSHOTS)}
+    found = {int(path.stem): _whole(source, snapshots, int(path.stem)) for path in folder.glob(SNAPSHOTS)}
     parts = {partition: data for partition, data in sorted(found.items()) if data is not None}
     if not parts:
         problem = "has no snapshot in this session; run this text, and ask again in a moment"
         raise NotYetSavedError(f"{source.name}: {problem}.")
     return Savepoint(source.name, source.text, source.digest, log, wall_now(), parts)
+
+
+def _whole(source: AppSource, snapshots: SnapshotFolder, partition: int) -> bytes | None:
+    """Return the newest snapshot, with its keys. Raises NotYetSavedError, CannotStartError."""
+    if not source.app.processors:
+        return snapshots.load(partition)
+    for _ in range(LOOKS):
+        app, data = HostedApp(source, partition, unrepeated_rows(source.region)), snapshots.load(partition)
+        if data is None:
+            return None
+        try:
+            app.restore(data, snapshots.segments(partition))
+            return app.snapshot()
+        except SnapshotError:
+            # its run has written a newer one meanwhile, and dropped what that does not need
+            continue
+        except AppFailedError as error:
+            raise CannotStartError(f"{source.name}: {error}.") from error
+    raise NotYetSavedError(f"{source.name}: its snapshot cannot be read; ask again in a moment.")
 
 
 def write_savepoint(savepoint: Savepoint, path: Path) -> None:

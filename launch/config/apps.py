@@ -159,8 +159,8 @@ class AppsConfiguration(BaseModel):
             if not is_server(name):
                 raise ValueError(f"{name!r}: write scheme://host:port in small letters, without a path")
             kinds = [one.partition("://")[0].removesuffix("s") for one in (name, server.address)]
-            # the server of a bucket is one of HTTP
-            if kinds[1] != ("http" if name.startswith("s3://") else kinds[0]):
+            # the server of a bucket or a project is one of HTTP
+            if kinds[1] != ("http" if name.startswith(("s3://", "pubsub://")) else kinds[0]):
                 raise ValueError(f"{name!r}: {server.address!r} is of another kind")
         return servers
 

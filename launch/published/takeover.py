@@ -119,10 +119,11 @@ def _carried(
 async def _former(session: Session, before: FormerVersion, partition: int) -> HostedApp:
     """Return the version before as its last snapshot has it; where it began, if there is none."""
     app = HostedApp(before.source, partition, unrepeated_rows(session.place.region))
-    data = SnapshotFolder(before.folder).load(partition)
+    snapshots = SnapshotFolder(before.folder)
+    data = snapshots.load(partition)
     try:
         if data is not None:
-            await asyncio.to_thread(app.restore, data)
+            await asyncio.to_thread(app.restore, data, snapshots.segments(partition))
     except SnapshotError:
         app = HostedApp(before.source, partition, unrepeated_rows(session.place.region))
     if app.position is None:

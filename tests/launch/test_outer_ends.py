@@ -307,6 +307,27 @@ def test_a_bucket_is_asked_with_the_operators_login_alone(monkeypatch: pytest.Mo
         check_ends(source)
 
 
+def test_a_project_is_asked_with_the_operators_login_alone_and_an_emulator_with_none() -> None:
+    pytest.importorskip("google.pubsub_v1")
+    text = "@sink(type='googlepubsub', project.id='our-project', topic.id='orders') define stream Out (n long);"
+    for address, problem in (
+        ("https://pubsub.googleapis.com", "give it a login_file with the service account's address as user"),
+        ("http://127.0.0.1:8085", None),
+    ):
+        server = ServerTerms("pubsub://our-project", address, writes=("orders",))
+        terms = OperatorTerms(servers=(server,))
+        source = app_source(f"{text} from health select batch as n insert into Out;", "a", (), terms)
+        if problem is None:
+            check_ends(source)
+        else:
+            with pytest.raises(CannotStartError, match=problem):
+                check_ends(source)
+    other = text.replace("'orders'", "'others'")
+    source = app_source(f"{other} from health select batch as n insert into Out;", "a", (), terms)
+    with pytest.raises(AppTextError, match="'others' of pubsub://our-project may not be written here"):
+        check_ends(source)
+
+
 def test_a_short_key_is_refused_without_being_shown(tmp_path: Path) -> None:
     keys = tmp_path / "keys.toml"
     keys.write_text('"/orders" = "short"')

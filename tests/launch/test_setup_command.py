@@ -20,7 +20,7 @@ from launch.supervisor.spark_archive import without_archive
 
 LEFT_OUT = {"pydeck"}
 """Streamlit's maps: 47 MB, imported only by an app that draws one."""
-OPTIONAL = {"boto3", "botocore", "mcp", "paho", "polars"}
+OPTIONAL = {"boto3", "botocore", "grpc", "mcp", "paho", "polars"}
 """Imported only where somebody asks for it, and named in the refusal: an extra, and what a user's notebook may have."""
 
 

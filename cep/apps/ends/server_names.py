@@ -21,11 +21,11 @@ def server_name(text: str, ports: Mapping[str, int]) -> str | None:
 
 
 def is_server(text: str) -> bool:
-    """Whether the text names a server as the operator does: one of HTTP as an origin, a bucket as s3://NAME, any other
-    with its port."""
+    """Whether the text names a server as the operator does: one of HTTP as an origin, a bucket as s3://NAME, a project
+    of Pub/Sub as pubsub://NAME, any other with its port."""
     found = _NAME.fullmatch(text)
     if found is None or found[3] is None:
-        return found is not None and found[1] in ("http", "https", "s3")
+        return found is not None and found[1] in ("http", "https", "s3", "pubsub")
     return 0 < int(found[3][1:]) < 1 << 16
 
 

@@ -19,7 +19,17 @@ Columns = tuple[tuple[str, ValueType], ...]
 OnError = Literal["wait", "log", "store"]
 """What becomes of a row that is not taken: it is sent again until it is; or it is given up after some attempts, and
 kept in the error store if so said. One that is refused is given up at once, and kept there unless `log` is said."""
-SENT_TYPES = ("http", "mqtt", "mongodb", "websocket", "s3", "http-service-response", "sse", "websocket-server")
+SENT_TYPES = (
+    "http",
+    "mqtt",
+    "mongodb",
+    "websocket",
+    "s3",
+    "http-service-response",
+    "sse",
+    "websocket-server",
+    "googlepubsub",
+)
 HTTP_METHODS = ("GET", "DELETE", "POST", "PUT", "PATCH")
 OWN_HEADERS = ("host", "content-length", "transfer-encoding", "connection")
 """Headers that follow from the request itself."""
@@ -83,6 +93,15 @@ class BucketTarget:
 
 
 @dataclass(frozen=True, slots=True)
+class PubSubTarget:
+    """`server`: the project, as the operator names it. `ordering_key`: by row; None for messages without one."""
+
+    server: str
+    topic: str
+    ordering_key: RowTemplate | None
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerTarget:
     """Answers to the requests of a source `http-service`, by its `source.id`. `message`: the request's id, by row."""
 
@@ -98,7 +117,9 @@ class EventsTarget:
     is_socket: bool = False
 
 
-Target = AnswerTarget | EventsTarget | HttpTarget | MqttTarget | MongoTarget | SocketTarget | BucketTarget
+NamedTarget = MqttTarget | MongoTarget | BucketTarget | PubSubTarget
+"""Of servers that the operator names."""
+Target = AnswerTarget | EventsTarget | HttpTarget | SocketTarget | NamedTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +144,8 @@ class SentSink:
                 return None
             case SocketTarget(url=url_text):
                 return origin_of(url_text)
-            case MqttTarget(server=server) | MongoTarget(server=server) | BucketTarget(server=server):
-                return server
+            case named:
+                return named.server
 
 
 def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
@@ -136,8 +157,6 @@ def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
         case "http":
             options = EndOptions(end, "publisher.url", "method", "headers", "socket.idle.timeout", "on.error", "map.*")
             target: Target = _http(end, options, names)
-        case "mqtt":
-            target = _mqtt(end, names)
         case "http-service-response":
             options = EndOptions(end, "source.id", "message.id", "on.error", "map.*")
             message = _template(end, "message.id", options.required("message.id"), names)
@@ -147,17 +166,26 @@ def sent_sink(end: AppEnd, columns: Columns, schemas: Path | None) -> SentSink:
         case "websocket":
             options = EndOptions(end, "url", "headers", "on.error", "map.*")
             target = SocketTarget(socket_url(end, options), fixed_headers(end, options))
-        case "s3":
-            target = _bucket(end, names)
         case _:
-            options = EndOptions(end, "uri", "collection", "key", "on.error")
-            target = _mongo(end, options, names)
+            target = _named_target(end, kind, names)
     # nobody waits for an answer that came too late
     on_error = end.options.get("on.error", "log" if kind == "http-service-response" else "wait").lower()
     if on_error not in ("wait", "log", "store"):
         raise refused(end, f"on.error = {on_error!r}: there are wait, log and store")
     found: OnError = "store" if on_error == "store" else "log" if on_error == "log" else "wait"
     return SentSink(end.at, end.name, kind, target, writer, found, columns)
+
+
+def _named_target(end: AppEnd, kind: str, names: Collection[str]) -> NamedTarget:
+    match kind:
+        case "mqtt":
+            return _mqtt(end, names)
+        case "s3":
+            return _bucket(end, names)
+        case "googlepubsub":
+            return _pubsub(end, names)
+        case _:
+            return _mongo(end, EndOptions(end, "uri", "collection", "key", "on.error"), names)
 
 
 def _events(end: AppEnd, *, is_socket: bool) -> EventsTarget:
@@ -237,6 +265,31 @@ def _bucket(end: AppEnd, names: Collection[str]) -> BucketTarget:
         options.text("storage.class", "").upper(),
         form == "parquet",
     )
+
+
+def _pubsub(end: AppEnd, names: Collection[str]) -> PubSubTarget:
+    # a credential.path of Siddhi's texts is the operator's login_file here
+    options = EndOptions(end, "project.id", "topic.id", "ordering.key", "credential.path", "on.error", "map.*")
+    key = options.text("ordering.key", "")
+    template = _template(end, "ordering.key", key, names) if key else None
+    return PubSubTarget(project_name(end, options), resource_id(end, options, "topic.id"), template)
+
+
+def project_name(end: AppEnd, options: EndOptions) -> str:
+    """Return the operator's name of the project. Raises AppUnsupportedError."""
+    name = options.required("project.id")
+    if not re.fullmatch(r"[a-z][a-z0-9-]{4,28}[a-z0-9]", name):
+        raise refused(end, f"project.id = {name!r} is no project's id: write 6 to 30 small letters, digits and '-'")
+    return f"pubsub://{name}"
+
+
+def resource_id(end: AppEnd, options: EndOptions, option: str) -> str:
+    """Return the id of a topic or a subscription. Raises AppUnsupportedError."""
+    name = options.required(option)
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_.~+%-]{2,254}", name) or name.startswith("goog"):
+        problem = "write 3 to 255 letters, digits, '-', '.', '_', '~', '+' and '%', a letter first"
+        raise refused(end, f"{option} = {name!r}: {problem}")
+    return name
 
 
 def bucket_name(end: AppEnd, options: EndOptions) -> str:

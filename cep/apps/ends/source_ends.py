@@ -20,14 +20,27 @@ from cep.apps.ends.sink_ends import (
     mqtt_server,
     mqtt_version,
     own_path,
+    project_name,
     quality,
+    resource_id,
     socket_url,
 )
 from cep.apps.formats.row_formats import RowReader, row_reader
 from cep.apps.language.app_ends import AppEnd
 from cep.apps.language.expression_tree import Place
 
-RECEIVED_TYPES = ("http", "http-service", "mqtt", "file", "mongodb", "websocket", "sse", "s3")
+RECEIVED_TYPES = (
+    "http",
+    "http-service",
+    "mqtt",
+    "file",
+    "mongodb",
+    "websocket",
+    "sse",
+    "s3",
+    "googlepubsub",
+    "websocket-server",
+)
 OPERATIONS = ("insert", "update", "replace", "delete")
 MOST_POLL_MILLISECONDS = 3_600_000
 MOST_ANSWER_MILLISECONDS = 120_000
@@ -41,6 +54,8 @@ class HttpPath:
     path: str
     service: str | None = None
     seconds: float = 0.0
+    is_socket: bool = False
+    """Whether they come by WebSocket."""
 
     def __str__(self) -> str:
         return self.path
@@ -129,7 +144,20 @@ class BucketObjects:
         return f"objects {self.prefix} of {self.server}"
 
 
-Origin = HttpPath | MqttTopics | FolderFiles | MongoChanges | SocketMessages | ServerEvents | BucketObjects
+@dataclass(frozen=True, slots=True)
+class PubSubMessages:
+    """`server`: the project, as the operator names it."""
+
+    server: str
+    subscription: str
+
+    def __str__(self) -> str:
+        return f"subscription {self.subscription} of {self.server}"
+
+
+NamedOrigin = MqttTopics | MongoChanges | BucketObjects | PubSubMessages
+"""Of servers that the operator names."""
+Origin = HttpPath | FolderFiles | SocketMessages | ServerEvents | NamedOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,23 +184,35 @@ def received_source(end: AppEnd, columns: Columns, schemas: Path | None) -> Rece
             options = EndOptions(end, "path", "receiver.url", "source.id", "connection.timeout", "map.*")
             seconds = options.number("connection.timeout", 10_000, MOST_ANSWER_MILLISECONDS) / 1_000
             origin = HttpPath(_path(end, options), options.required("source.id"), seconds)
-        case "mqtt":
-            origin = _mqtt(end)
-        case "mongodb":
-            origin = _changes(end)
+        case "websocket-server":
+            origin = HttpPath(_path(end, EndOptions(end, "path", "host", "port", "map.*")), is_socket=True)
         case "websocket":
             options = EndOptions(end, "url", "headers", "map.*")
             origin = SocketMessages(socket_url(end, options), fixed_headers(end, options))
-        case "s3":
+        case "sse":
+            origin = _events(end)
+        case "file":
+            origin = _files(end, reader)
+        case kind:
+            origin = _named_origin(end, kind)
+    return ReceivedSource(end.at, end.name, end.type.lower(), origin, reader, columns)
+
+
+def _named_origin(end: AppEnd, kind: str) -> NamedOrigin:
+    match kind:
+        case "mqtt":
+            return _mqtt(end)
+        case "mongodb":
+            return _changes(end)
+        case "googlepubsub":
+            # the subscription knows its topic; a credential.path of Siddhi's texts is the operator's login_file here
+            options = EndOptions(end, "project.id", "subscription.id", "topic.id", "credential.path", "map.*")
+            return PubSubMessages(project_name(end, options), resource_id(end, options, "subscription.id"))
+        case _:
             options = EndOptions(end, "bucket.name", "object.prefix", "aws.region", "polling.interval.ms", "map.*")
             seconds = options.number("polling.interval.ms", 10_000, MOST_POLL_MILLISECONDS) / 1_000
             folder, region = options.required("object.prefix").strip("/"), options.text("aws.region", "")
-            origin = BucketObjects(bucket_name(end, options), folder, region, seconds)
-        case "sse":
-            origin = _events(end)
-        case _:
-            origin = _files(end, reader)
-    return ReceivedSource(end.at, end.name, end.type.lower(), origin, reader, columns)
+            return BucketObjects(bucket_name(end, options), folder, region, seconds)
 
 
 def paths_of(sources: Iterable[ReceivedSource], sinks: Iterable[SentSink]) -> list[str]:

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from cep.apps.engine.partition_instances import PartitionInstances
-from cep.apps.parts.app_context import AppContext
+from cep.apps.parts.app_context import AppContext, KeyedState, Stateful
 
 
 class EngineState:
@@ -14,14 +14,19 @@ class EngineState:
     def __init__(self, context: AppContext, partitions: Sequence[PartitionInstances]) -> None:
         self._context, self._partitions = context, partitions
 
-    def saved(self) -> object:
-        """Return all of it; it is valid until the next row."""
+    @property
+    def keyed(self) -> dict[int, KeyedState]:
+        """Parts that are put away key by key, by a number of theirs that is the same in each run of the app."""
+        return {rank: part for rank, part in self._context.parts() if isinstance(part, KeyedState)}
+
+    def saved(self, of_part: Callable[[Stateful], object] = lambda part: part.state()) -> object:
+        """Return all of it; it is valid until the next row. `of_part`: what is put away of a part."""
         instances = [
             (instance.ranks.start, number, key, instance.used_at)
             for number, partition in enumerate(self._partitions)
             for key, instance in partition.by_key.items()
         ]
-        return sorted(instances), self._context.state()
+        return sorted(instances), self._context.state(of_part)
 
     def restore(self, state: Any) -> None:
         """Go on as the engine of the same app that the state is of. To be called once, before any row."""

@@ -22,7 +22,7 @@ _ALLOWED: Mapping[str, frozenset[str]] = {
     "cep.apps.parts.chunks": frozenset(("Kind",)),
     "cep.apps.parts.session_window": frozenset(("EventSession",)),
     "cep.apps.parts.pattern_stages": frozenset(("PartialMatch",)),
-    "cep.apps.engine.snapshots": frozenset(("Snapshot",)),
+    "cep.apps.engine.snapshots": frozenset(("Snapshot", "KeysApart", "Segment")),
 }
 
 
@@ -45,6 +45,27 @@ class Snapshot:
     state: object
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A file of entries of keys, as a snapshot knows it: its first `length` bytes, which have that digest."""
+
+    number: int
+    length: int
+    digest: bytes
+    entries: int
+
+
+Segments = tuple[Segment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeysApart:
+    """A state whose keys are in segments (`cep.apps.engine.key_log`), of which later ones count."""
+
+    state: object
+    segments: Segments
+
+
 def app_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -61,13 +82,18 @@ def read(data: bytes, app: str) -> Snapshot:
     digest, body = data[len(FORMAT) : len(FORMAT) + DIGEST_BYTES], data[len(FORMAT) + DIGEST_BYTES :]
     if hashlib.sha256(body).digest() != digest:
         raise SnapshotError("the snapshot is torn or was changed")
-    try:
-        snapshot = _Unpickler(io.BytesIO(body)).load()
-    except (pickle.UnpicklingError, ValueError, TypeError, AttributeError, EOFError, IndexError, ImportError) as error:
-        raise SnapshotError(f"the snapshot cannot be read: {error}") from error
+    snapshot = unpickled(body)
     if not isinstance(snapshot, Snapshot) or snapshot.app != app:
         raise SnapshotError("the snapshot is of another app")
     return snapshot
+
+
+def unpickled(body: bytes) -> object:
+    """Raise SnapshotError."""
+    try:
+        return _Unpickler(io.BytesIO(body)).load()
+    except (pickle.UnpicklingError, ValueError, TypeError, AttributeError, EOFError, IndexError, ImportError) as error:
+        raise SnapshotError(f"the snapshot cannot be read: {error}") from error
 
 
 class _Unpickler(pickle.Unpickler):

@@ -6,14 +6,14 @@ move.
 """
 
 import heapq
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from cep.apps.functions.plain_values import PLAIN, RESULTS, fits, is_plain
 from cep.apps.functions.python_functions import run_of_others
-from cep.apps.parts.app_context import PartContext, Stateful
+from cep.apps.parts.app_context import KeyedState, PartContext
 from cep.apps.parts.app_limits import FunctionFailedError
 from cep.apps.parts.chunks import CURRENT, Chunk, Receiver, Row, RowTaker
 from cep.apps.parts.scope import Columns, with_nearest
@@ -91,7 +91,7 @@ class KeyTurn:
         return int(digits, 16) / 16.0**RANDOM_DIGITS
 
 
-class Processors(Stateful):
+class Processors(KeyedState):
     """One processor of an app, for all of its keys. `emit`: takes a row of a stream, with its time."""
 
     def __init__(self, plan: ProcessorPlan, context: PartContext, emit: Callable[[str, int, Row], None]) -> None:
@@ -143,8 +143,33 @@ class Processors(Stateful):
         self._number, self._states, self._alarms, self._wakes = state
         self._rebuild()
 
+    def head(self) -> object:
+        return self._number, {}, {}, self._wakes
+
+    def keys(self) -> list[Hashable]:
+        return list(self._states)
+
+    def entry(self, key: Hashable) -> object | None:
+        state = self._states.get(key)
+        return None if state is None else (state, self._alarms.get(key, ()))
+
+    def put(self, entries: Sequence[tuple[Hashable, Any]]) -> None:
+        for key, entry in entries:
+            self._states.pop(key, None)
+            self._alarms.pop(key, None)
+            if entry is not None:
+                self._states[key], alarms = entry
+                if alarms:
+                    self._alarms[key] = alarms
+
+    def settle(self) -> None:
+        self._rebuild()
+
     def _turn(self, key: Hashable, now: int, call: Callable[[KeyTurn], None]) -> None:
         """Let the key do what a row or an alarm asks for. Raises FunctionFailedError, and has changed nothing then."""
+        if self.changed is not None:
+            # also if it fails: lists and dicts in the state are the operator's to change
+            self.changed.add(key)
         me = KeyTurn(key, now, dict(self._states.get(key, ())), self._context, self._plan.emits)
         try:
             run_of_others(call, me)

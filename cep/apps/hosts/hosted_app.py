@@ -19,9 +19,10 @@ from cep.apps.engine.failures import FAILURES, failure
 from cep.apps.engine.host_choice import HostName, host_of
 from cep.apps.engine.input_rows import row_of
 from cep.apps.engine.junctions import RowListener
+from cep.apps.engine.key_log import KeyFiles, KeyLog, restored
 from cep.apps.engine.on_demand import Answer
 from cep.apps.engine.question_meter import QUESTION_LIMITS, QuestionMeter
-from cep.apps.engine.snapshots import Snapshot, SnapshotError, app_digest, read, written
+from cep.apps.engine.snapshots import Segments, Snapshot, SnapshotError, app_digest, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError, AppNotYetError
 from cep.apps.functions.operator_terms import OperatorTerms
@@ -329,37 +330,36 @@ class HostedApp:
     def _at(self, offset: int) -> str:
         return f"row {offset} of partition {self._partition}"
 
-    def snapshot(self) -> bytes:
-        """All that it has kept, and where it is in the log. Raises AppFailedError if it has kept too much."""
+    def snapshot(self, keys: KeyLog | None = None) -> bytes:
+        """All that it has kept but what is in `keys`, and where it is in the log. Raises AppFailedError, OSError."""
         position = {str(self._partition): self.position or 0, **self._log.taken}
-        state = None if self._engine is None else self._regions.with_own(self._state_of(self._engine))
-        data = written(Snapshot(self._source.digest, position, state))
-        if len(data) > self.limits.state_bytes:
-            most = f"{self.limits.state_bytes:,} bytes"
-            problem = f"partition {self._partition} keeps more than {most} (state.bytes) at row {self.position}"
+        state = None if self._engine is None else self._regions.with_own(self._state_of(self._engine, keys))
+        data, most = written(Snapshot(self._source.digest, position, state)), self.limits.state_bytes
+        if len(data) + (0 if keys is None else keys.state_bytes) > most:
+            problem = f"partition {self._partition} keeps more than {most:,} bytes (state.bytes) at row {self.position}"
             raise AppFailedError(f"{problem}: a window, pattern, table or partition of the app grows without end")
         return data
 
-    def restore(self, data: bytes, *, keeps_position: bool = True) -> None:
-        """To be called once, before any row. `keeps_position`: False for a log whose offsets are others, such as that
-        of a later session: the app goes on with what it has kept, but for its stored tables and aggregations, which
-        that log begins with.
+    def restore(self, data: bytes, files: KeyFiles | None = None, *, keeps_position: bool = True) -> Segments:
+        """To be called once, before any row. `files`: those in which a snapshot may have its keys; returns which they
+        are. `keeps_position`: False for a log whose offsets are others, such as that of a later session: the app goes
+        on with what it has kept, but for its stored tables and aggregations, which that log begins with.
 
-        Raises SnapshotError if the bytes are no snapshot of this app.
+        Raises SnapshotError if the bytes are no snapshot of this app; OSError.
         """
-        snapshot = read(data, self._source.digest)
+        snapshot, segments = read(data, self._source.digest), Segments()
         taken = dict(snapshot.position)
         position = taken.pop(str(self._partition), None)
         if position is None:
             raise SnapshotError("the snapshot is of another partition")
         if snapshot.state is not None:
-            self._restore_engine(self._regions.restored(snapshot.state))
-        if not keeps_position:
-            if self._engine is not None:
-                self._clear_stored(self._engine)
-            return
-        self.position = position
-        self._log.restore(taken)
+            segments = self._restore_engine(self._regions.restored(snapshot.state), files)
+        if keeps_position:
+            self.position = position
+            self._log.restore(taken)
+        elif self._engine is not None:
+            self._clear_stored(self._engine)
+        return segments
 
     def take_over(self, before: "HostedApp", begin: int, saved: "HostedApp | None" = None) -> CarriedParts:
         """Go on where another version was, from the row `begin` of this one's log; to be called once, before any row.
@@ -386,12 +386,12 @@ class HostedApp:
         for name in self._stored:
             _stored_rows(engine, name).clear()
 
-    def _state_of(self, engine: StreamEngine) -> object:
+    def _state_of(self, engine: StreamEngine, keys: KeyLog | None) -> object:
         """Return what of it is in the snapshot."""
-        return engine.state.saved()
+        return engine.state.saved() if keys is None else keys.taken()
 
-    def _restore_engine(self, state: Any) -> None:
-        self._begun(0).state.restore(state)
+    def _restore_engine(self, state: Any, files: KeyFiles | None) -> Segments:
+        return restored(self._begun(0).state, state, files)
 
     def _begun(self, now: int) -> StreamEngine:
         source = self._source

@@ -1,8 +1,9 @@
 """What the parts of a running app share: the time of its log, which never goes back, and a list of what has state."""
 
 import heapq
+from abc import abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +40,35 @@ class Stateful:
                 own.extend(value)
             else:
                 setattr(self, name, value)
+
+
+class KeyedState(Stateful):
+    """One that keeps something for each of very many keys, which is put away key by key."""
+
+    changed: set[Hashable] | None = None
+    """Keys that may have changed since somebody emptied it; None while nobody asks."""
+
+    @property
+    @abstractmethod
+    def key_count(self) -> int: ...
+
+    @abstractmethod
+    def head(self) -> object:
+        """Return what `restore` makes a part of that has no key, and else is this one."""
+
+    @abstractmethod
+    def keys(self) -> list[Hashable]: ...
+
+    @abstractmethod
+    def entry(self, key: Hashable) -> object | None:
+        """Return what it keeps of a key; None if it has none."""
+
+    @abstractmethod
+    def put(self, entries: Sequence[tuple[Hashable, Any]]) -> None:
+        """Take entries of keys, later ones in place of earlier ones; then `settle`."""
+
+    @abstractmethod
+    def settle(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +197,12 @@ class AppContext:
         """What is waited for, the first to be due first. The list stays the same: who sends rows holds it."""
         return self._waits
 
-    def state(self) -> object:
-        parts = [(rank, part.state()) for rank, part in self._parts.items()]
+    def parts(self) -> Iterator[tuple[int, Stateful]]:
+        """All parts with state, by rank."""
+        return iter(self._parts.items())
+
+    def state(self, of_part: Callable[[Stateful], object]) -> object:
+        parts = [(rank, of_part(part)) for rank, part in self._parts.items()]
         return self.now, self.ranks, self._number, self._ids, list(self._waits), parts
 
     def restore(self, state: Any) -> None:

@@ -1,12 +1,13 @@
 """One app in a worker, on one partition of its log: its kernel, and how far it has come, on disk too."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cep.apps.engine.snapshots import SnapshotError
+from cep.apps.engine.key_log import KeyLog
+from cep.apps.engine.snapshots import Segments, SnapshotError
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.hosts.app_messages import AppRow
 from cep.apps.hosts.hosted_app import AppSource, HostedApp
@@ -36,6 +37,17 @@ class PlacedApp:
         return f"{self.source.name} (version {self.source.version}) runs on {log_of_app}, partition {places}"
 
 
+@dataclass(frozen=True, slots=True)
+class TakenSnapshot:
+    """`until`: the next row when it was taken. `size`: of all that the app keeps, bytes. `first_segment`: of its
+    keys."""
+
+    data: bytes
+    until: int
+    size: int
+    first_segment: int = 0
+
+
 Observe = Callable[[HostedApp, StreamEngine], None]
 
 
@@ -47,6 +59,9 @@ class ResidentKernel:
         self._observe = observe
         self.position: Position = (placed.source.topic, partition)
         self._snapshots = SnapshotFolder(placed.folder)
+        self._has_keys = bool(placed.source.app.processors)
+        self._keys: KeyLog | None = None
+        """Of an app with processors, once it has begun: what each key has is written apart."""
         self.app = self._resumed()
         self.next: int = placed.first[self.position] if self.app.position is None else self.app.position
         """Offset of the next row."""
@@ -56,6 +71,11 @@ class ResidentKernel:
     def is_saved(self) -> bool:
         return self._saved == self.next
 
+    @property
+    def key_count(self) -> int:
+        """Of its processors."""
+        return 0 if self._keys is None else self._keys.key_count
+
     def take(self, record: Record, row: Mapping[str, Any] | None, read: RowReading) -> list[AppRow]:
         """`row`: what is in the record; None if that cannot be read. `read`: of `HostedApp.take`. Rows from before
         its own next one, which are there for other apps, are left out. Raises AppFailedError."""
@@ -63,9 +83,32 @@ class ResidentKernel:
             return []
         if record.offset > self.next:
             log.warning("rows are gone from the log: begun without them", extra={"until": record.offset})
-            self.app = self._begun()
+            self.app, self._keys = self._begun(), None
         self.next = record.offset + 1
-        return [] if row is None else self.app.take(record.offset, record.time, row, read)
+        rows = [] if row is None else self.app.take(record.offset, record.time, row, read)
+        if self._has_keys and (keys := self._key_log()) is not None:
+            keys.write_changed()
+        return rows
+
+    def written_slices(self) -> Iterator[None]:
+        """Write what each key has as far as the next snapshot needs it, in steps between which rows may be taken.
+        Raises OSError."""
+        keys = self._key_log()
+        return iter(()) if keys is None or self.is_saved else keys.walk()
+
+    def snapshot(self) -> TakenSnapshot:
+        """Raise AppFailedError if it has kept too much; OSError."""
+        keys = self._key_log()
+        data = self.app.snapshot(keys)
+        if keys is None:
+            return TakenSnapshot(data, self.next, len(data))
+        return TakenSnapshot(data, self.next, len(data) + keys.state_bytes, keys.first_segment)
+
+    def keep(self, taken: TakenSnapshot) -> None:
+        """Save it, and forget what only older ones need. Raises OSError."""
+        self.save(taken.data, taken.until)
+        if self._has_keys and self._saved == taken.until:
+            self._snapshots.segments(self._partition).drop_before(taken.first_segment)
 
     def save(self, snapshot: bytes, until: int) -> None:
         """`until`: the next row when it was taken; the app's rows up to there are acknowledged. One that is not newer
@@ -81,11 +124,24 @@ class ResidentKernel:
         if data is None:
             return app
         try:
-            app.restore(data)
+            segments = app.restore(data, self._snapshots.segments(self._partition))
         except SnapshotError as error:
             log.warning("snapshot not used: the log is read again", extra={"reason": str(error)})
             return self._begun()
+        # before any row: what it changes is to be noted
+        self._keys = self._followed(app, segments)
         return app
+
+    def _key_log(self) -> KeyLog | None:
+        """None if no part of the app has keys, or it has had no row."""
+        if self._keys is None:
+            self._keys = self._followed(self.app, ())
+        return self._keys
+
+    def _followed(self, app: HostedApp, segments: Segments) -> KeyLog | None:
+        if not self._has_keys or app.engine is None:
+            return None
+        return KeyLog(self._snapshots.segments(self._partition), app.engine.state, segments)
 
     def _begun(self) -> HostedApp:
         return HostedApp(self._source, self._partition, unrepeated_rows(self._region), self._observe)

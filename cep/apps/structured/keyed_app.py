@@ -7,7 +7,8 @@ nothing but with rows (`cep.apps.engine.host_choice`), cannot tell whether its o
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from cep.apps.engine.snapshots import Snapshot, SnapshotError, read, written
+from cep.apps.engine.key_log import KeyFiles, KeyLog
+from cep.apps.engine.snapshots import Segments, Snapshot, SnapshotError, read, written
 from cep.apps.engine.stream_engine import StreamEngine
 from cep.apps.errors import AppFailedError
 from cep.apps.hosts.app_messages import AppRow
@@ -77,9 +78,10 @@ class KeyedApp(HostedApp):
         data = self._states.key(block, key)
         return None if data is None else read(data, self._source.digest).state
 
-    def _state_of(self, engine: StreamEngine) -> object:
+    def _state_of(self, engine: StreamEngine, keys: KeyLog | None) -> object:
         """Return the clock: all else is by key."""
         return engine.now
 
-    def _restore_engine(self, state: Any) -> None:
+    def _restore_engine(self, state: Any, files: KeyFiles | None) -> Segments:
         self._begun(int(state))
+        return ()

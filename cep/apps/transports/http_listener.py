@@ -1,5 +1,5 @@
-"""Takes messages by HTTP for all apps of a process: `POST` to the path that a source names, with the key of that path;
-and `GET` lets others listen to a sink's rows in the same way.
+"""Takes messages by HTTP for all apps of a process: `POST` to the path that a source names, or a WebSocket there, with
+the key of that path; and `GET` lets others listen to a sink's rows in the same way.
 
 The answer comes once the rows are kept: 200 with their number; or once a row of the app is the answer, 504 if none is.
 So who got no answer sends again; rows may then be there twice. 400 says why a body is no row, 401 that the key is not
@@ -17,9 +17,10 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
-from cep.apps.transports.event_feed import HEARTBEAT, MOST_LISTENERS, EventFeed
+from cep.apps.transports.event_feed import HEARTBEAT, HEARTBEAT_SECONDS, MOST_LISTENERS, EventFeed
 from cep.apps.transports.http_answers import WaitingRequests
 from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, RowsRefusedError
+from cep.apps.transports.socket_rows import MOST_SPEAKERS, SocketRows
 from runtime.tasks import run_until_first
 from streams.errors import StreamError
 
@@ -42,7 +43,7 @@ class TakenRows:
     requests: WaitingRequests | None = None
 
 
-Opened = TakenRows | EventFeed
+Opened = TakenRows | SocketRows | EventFeed
 """What a path is for: rows that come, or rows that are listened to."""
 
 
@@ -90,7 +91,7 @@ class HttpListener:
     async def close(self, path: str) -> None:
         async with self._lock:
             opened = self._open.pop(path, None)
-            if isinstance(opened, EventFeed):
+            if isinstance(opened, EventFeed | SocketRows):
                 opened.close()
             if not self._open and self._runner is not None:
                 runner, self._runner = self._runner, None
@@ -114,8 +115,8 @@ class HttpListener:
         if not _has_key(request, self.keys.get(request.path, "")):
             return _answer(401, error="the key is not that of the path", headers={"WWW-Authenticate": "Bearer"})
         opened = self._open.get(request.path)
-        if isinstance(opened, EventFeed):
-            return await _given(request, opened)
+        if isinstance(opened, EventFeed | SocketRows):
+            return await (_given(request, opened) if isinstance(opened, EventFeed) else _spoken(request, opened))
         if opened is None:
             # its app is starting, and what the path is for is not known yet
             return _busy()
@@ -168,9 +169,27 @@ class HttpReceiver:
     listener: HttpListener
     path: str
     requests: WaitingRequests | None = None
+    is_socket: bool = False
+    """Whether rows come by WebSocket."""
 
     async def run(self, intake: Intake) -> None:
-        await self.listener.serve(self.path, TakenRows(intake, self.requests))
+        opened = SocketRows(intake) if self.is_socket else TakenRows(intake, self.requests)
+        await self.listener.serve(self.path, opened)
+
+
+async def _spoken(request: web.Request, rows: SocketRows) -> web.StreamResponse:
+    """Take rows of one connection until it ends."""
+    # pings are answered once what came before them is kept
+    socket = web.WebSocketResponse(
+        heartbeat=HEARTBEAT_SECONDS, autoping=False, timeout=CLOSE_SECONDS, max_msg_size=MOST_BYTES
+    )
+    if request.method != "GET" or not socket.can_prepare(request):
+        return _answer(426, error="send rows by WebSocket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
+    if rows.speakers >= MOST_SPEAKERS:
+        return _answer(503, error="too many send here now", headers={"Retry-After": "5"})
+    await socket.prepare(request)
+    await rows.take(socket, request.path)
+    return socket
 
 
 async def _given(request: web.Request, feed: EventFeed) -> web.StreamResponse:

@@ -3,8 +3,8 @@
 import pytest
 
 from cep.apps.ends.server_names import covers, is_server, server_name
-from cep.apps.ends.sink_ends import BucketTarget, EventsTarget, HttpTarget, MongoTarget, MqttTarget
-from cep.apps.ends.source_ends import BucketObjects, FolderFiles, HttpPath, MqttTopics, is_filter
+from cep.apps.ends.sink_ends import BucketTarget, EventsTarget, HttpTarget, MongoTarget, MqttTarget, PubSubTarget
+from cep.apps.ends.source_ends import BucketObjects, FolderFiles, HttpPath, MqttTopics, PubSubMessages, is_filter
 from cep.apps.language.errors import AppUnsupportedError
 from tests.cep.apps.transports.ends import sink_of, source_of
 
@@ -23,6 +23,8 @@ def test_options_of_sinks_are_read() -> None:
     bucket = sink_of("type='s3', bucket.name='exports', object.path='/a/{{place}}/', content.format='parquet'")
     assert isinstance(bucket.target, BucketTarget)
     assert (bucket.server, bucket.target.is_parquet, bucket.target.rows) == ("s3://exports", True, 1_000)
+    topic = sink_of("type='googlepubsub', project.id='our-project', topic.id='orders', credential.path='key.json'")
+    assert topic.target == PubSubTarget("pubsub://our-project", "orders", None)
 
 
 def test_options_of_sources_are_read() -> None:
@@ -39,6 +41,8 @@ def test_options_of_sources_are_read() -> None:
         assert (objects.folder, objects.prefix) == ("public", "public/")
     one = source_of("type='file', file.uri='feeds/x/a.log'").origin
     assert one == FolderFiles(("feeds", "x"), "a\\.log", True, True, 1.0)
+    named = "project.id='our-project', subscription.id='mine', topic.id='orders', credential.path='key.json'"
+    assert source_of(f"type='googlepubsub', {named}").origin == PubSubMessages("pubsub://our-project", "mine")
 
 
 def test_a_websocket_of_ours_has_a_path_and_the_operators_host() -> None:
@@ -70,6 +74,10 @@ def test_a_websocket_of_ours_has_a_path_and_the_operators_host() -> None:
         ("type='mongodb', uri='mongodb://d.example/shop', collection='system.users'", "write a name of letters"),
         ("type='s3', bucket.name='A'", "is no name of a bucket"),
         ("type='s3', bucket.name='exports', aws.secret.key='word'", "is not known"),
+        ("type='googlepubsub', project.id='Our Project', topic.id='orders'", "is no project's id"),
+        ("type='googlepubsub', project.id='our-project', topic.id='a/b'", "write 3 to 255 letters"),
+        ("type='googlepubsub', project.id='our-project', topic.id='google'", "write 3 to 255 letters"),
+        ("type='googlepubsub', project.id='our-project', topic.id='orders', ordering.key='{{n2}}'", "no column 'n2'"),
         ("type='websocket', url='http://a.example'", "write ws:// or wss://"),
         ("type='sse'", "needs the option path"),
         ("type='websocket-server', path='/a/../b'", "write /name"),
@@ -93,6 +101,7 @@ def test_sinks_that_cannot_be_are_refused_with_their_place(options: str, problem
         ("type='file', folder='feeds', mode='regex'", "there are line, text.full and binary.full"),
         ("type='file', file.uri='a.log'", "write the operator's name of a folder before the file"),
         ("type='mongodb', uri='mongodb://d.example/shop', operation='drop'", "there are insert, update"),
+        ("type='googlepubsub', project.id='our-project', topic.id='orders'", "needs the option subscription.id"),
         ("type='sse', event.source.url='ws://a.example'", "write http:// or https://"),
     ],
 )

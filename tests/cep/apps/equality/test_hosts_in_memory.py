@@ -77,7 +77,7 @@ def test_cut_and_gone_on_from_its_snapshots_the_resident_kernel_gives_the_same(n
             found += [
                 app_message(row) for record in part for row in kernel.take(record, row_of(record.value), RowReading())
             ]
-            kernel.save(kernel.app.snapshot(), kernel.next)
+            kernel.keep(kernel.snapshot())
     assert sorted(found) == sorted(wanted(name))
 
 
