@@ -20,7 +20,9 @@ class Credentials:
 
     def hidden_in(self, text: str) -> str:
         """`text` without the keys: some exchanges repeat the key in their rejection."""
-        for part in (self.api_key, self.secret, self.password, self.uid):
+        # each line of a private key, too: a text may have it without its line breaks
+        lines = (line for line in self.secret.splitlines() if not line.startswith("-----"))
+        for part in (self.api_key, self.secret, *lines, self.password, self.uid):
             if part:
                 text = text.replace(part, _HIDDEN)
         return text

@@ -57,5 +57,8 @@ def environment_credentials(
 
 
 def _without_marks(value: str) -> str:
-    """Return a private key with line breaks where `\\n` stands for them, as in a line of an environment file."""
-    return value.replace("\\n", "\n") if value.startswith(_PRIVATE_KEY) else value
+    """Return a private key with line breaks where `\\n` stands for them, as in a line of an environment file, and
+    without those of Windows: ccxt tells Binance's kinds of keys by their length."""
+    if not value.startswith(_PRIVATE_KEY):
+        return value
+    return value.replace("\\n", "\n").replace("\r", "")

@@ -5,6 +5,8 @@ from typing import Literal
 
 Adapter = Literal["verified", "generic"]
 """A reader and an order API of our own, or the generic ones on ccxt."""
+OrderTransport = Literal["socket", "rest"]
+"""How orders are sent. Over a socket that is not connected they go by REST."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,9 @@ class ExchangeEntry:
     """How many exchanges of the session are this one at ccxt, itself included: they share what it allows an address."""
     said_codes: tuple[str, ...] = ()
     """Codes that are the assets of that name there because the user says so, whatever our lists know."""
+
+    order_transport: OrderTransport | None = None
+    """None: as was measured to be quicker, where the account's key allows it."""
 
     @property
     def is_generic(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import ccxt
 
-from exchanges.accounts.order_apis import order_api
+from exchanges.accounts.order_apis import order_api, order_socket, socket_api
 from exchanges.accounts.order_rehearsal import NEVER, NotedRequest, rehearsed_order
 from exchanges.accounts.wire_check import request_check
 from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange, session_config
@@ -26,6 +26,7 @@ from exchanges.ports.orders import AnswerNotUnderstoodError, CancelsAllAfter, Or
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit, posting
 from exchanges.requests.kept_connections import keep_open
 from exchanges.requests.measured_clock import MeasuredClock
+from exchanges.requests.order_socket import OrderSocket
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
 from market.decide.place_values import LegPace
 from market.instruments.markets import Market
@@ -55,7 +56,8 @@ async def _nothing(_in_force: tuple[Market, ...]) -> None:
 class ExchangeAccount:
     """One account on one exchange. Orders have a connection of their own, which checks their permits; everything else
     uses another. `budget`: the rate limits of both; None if there are none. `prepare` comes before every
-    request, with the markets by the rules in force; it raises ccxt's errors."""
+    request, with the markets by the rules in force; it raises ccxt's errors. `socket`: on which orders go while it is
+    open, if the connections' APIs use one."""
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class ExchangeAccount:
         keys: Credentials | None,
         budget: RateBudget | None = None,
         prepare: Prepare = _nothing,
+        socket: OrderSocket | None = None,
     ) -> None:
         self._exchange = exchange
         self._prepare = prepare
@@ -73,6 +76,7 @@ class ExchangeAccount:
         self._reads = reads
         self._keys = keys
         self._budget = budget
+        self._socket = socket
         self._clock = MeasuredClock(reads.client, orders.client)
         self._markets = {market.symbol: market for market in markets if market.exchange == self._exchange}
         self.in_force: Callable[[Market], Market] = lambda market: market
@@ -142,18 +146,27 @@ class ExchangeAccount:
         if market is None:
             return
         await self._before_posting()
+        self._posts_to = await self._rehearse_on(self._orders.by_rest, market)
+        try:
+            if self._socket is not None:
+                await self._socket.wait_until_open()
+                await self._rehearse_on(self._orders.api, market)
+        finally:
+            # last, since the socket takes one of those that are open
+            await self._keep_open()
+
+    async def _rehearse_on(self, api: OrderApi, market: Market) -> str | None:
+        """Return the address to which the order would have gone. Raises ExchangeError."""
         order = rehearsed_order(market)
         noted = NotedRequest(request_check(self._orders.entry, order, self._orders.client.markets))
         try:
             with posting(NEVER, noted.check):
-                await self._orders.api.post(order, market)
+                await api.post(order, market)
         except NotPostedError:
-            self._posts_to = noted.url
+            return noted.url
         except ccxt.BaseError as error:
             raise read_error(self._exchange, error, self._keys) from None
-        else:
-            raise AccountRejectedError(f"{self._exchange}: an order without a permit was sent")
-        await self._keep_open()
+        raise AccountRejectedError(f"{self._exchange}: an order without a permit was sent")
 
     async def keep_connections(self) -> None:
         """Keep the connections of orders and reads open until cancelled. Raises ExchangeError: run it again."""
@@ -225,6 +238,8 @@ class ExchangeAccount:
         return [one for one in self._markets.values() if not one.is_fx or one.symbol in self.fx_ordered]
 
     async def close(self) -> None:
+        if self._socket is not None:
+            await self._socket.close()
         await asyncio.gather(self._orders.client.close(), self._reads.client.close())
 
     async def _poll_report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport:
@@ -271,11 +286,12 @@ class ExchangeAccount:
 
 @dataclass(frozen=True, slots=True)
 class AccountConnection:
-    """One connection to an exchange, and the order API on it."""
+    """One connection to an exchange, and the order API on it; `by_rest`: the same without a socket."""
 
     entry: ExchangeEntry
     client: Any
     api: OrderApi
+    by_rest: OrderApi
 
 
 def open_account(
@@ -288,15 +304,19 @@ def open_account(
     caller closes it."""
     budget = account_budget(config.exchange, steady_clock, limit_rules(config))
     orders, reads = (make_exchange(config, environment, budget, posts_only=posts) for posts in (True, False))
+    socket = order_socket(config.entry, reads)
     # it loads its certificates now, for tens of milliseconds, and not when the first order is due
     orders.open()
-    posting_one, reading_one = (
-        AccountConnection(config.entry, one, order_api(config.entry, one)) for one in (orders, reads)
-    )
+    posting_one, reading_one = (_connection(config.entry, one, socket) for one in (orders, reads))
     prepare = SharedMarkets(reads, orders).load if config.entry.is_generic else _nothing
     return ExchangeAccount(
-        config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare
+        config.exchange, posting_one, reading_one, markets, config.credentials, reads.budget, prepare, socket
     )
+
+
+def _connection(entry: ExchangeEntry, client: Any, socket: OrderSocket | None) -> AccountConnection:
+    by_rest = order_api(entry, client)
+    return AccountConnection(entry, client, by_rest if socket is None else socket_api(entry, client, socket), by_rest)
 
 
 def open_session_account(session: Session, exchange: str, environment: Mapping[str, str]) -> ExchangeAccount:

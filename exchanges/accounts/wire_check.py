@@ -12,7 +12,7 @@ import ccxt
 
 from exchanges.accounts.order_apis import order_api
 from exchanges.catalogue import facts_of
-from exchanges.ccxt.order_documents import order_document, sent_id
+from exchanges.ccxt.order_documents import order_document, sent_id, socket_document
 from exchanges.ccxt.order_quirks import order_quirks
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
 from exchanges.errors import AccountRejectedError, ExchangeError
@@ -181,10 +181,11 @@ def request_check(entry: ExchangeEntry, order: LimitOrder, listed: Mapping[str, 
 
     `listed`: ccxt's markets; None if our own order API names them.
     """
-    document = order_document(entry.ccxt)
+    by_rest, on_socket = order_document(entry.ccxt), socket_document(entry.ccxt)
     row = (listed or {}).get(order.symbol) if entry.is_generic else None
 
     def check(method: str, url: str, body: str | None) -> None:
+        document = on_socket if url.startswith("ws") else by_rest
         # ccxt asks some exchanges first which kind of account it is
         if method == "GET":
             return

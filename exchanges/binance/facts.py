@@ -1,12 +1,13 @@
 """What is known of Binance, read in autumn 2026; sources are beside each."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from exchanges.ports.codes import DatedCode, alike, counting_codes
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing, Spelling, codes_of
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
-from exchanges.ports.order_terms import OrderDocument, OrderQuirks
+from exchanges.ports.order_terms import OrderDocument, OrderQuirks, OrderSocketTerms
 from exchanges.rate_counters import window
 from market.accounting.transfer_terms import ASSUMED, HOUR, SATOSHI, TransferTerms
 from market.instruments.assets import COMMON_CODES
@@ -42,6 +43,35 @@ _WEIGHT_OF_A_UNIT = 5
 """ccxt counts in units of 50 ms, each worth five of Binance's weights."""
 _NEW_LUNA = int(datetime(2022, 5, 31, 6, tzinfo=UTC).timestamp()) * MICROSECONDS
 _SIGNING = frozenset({"timestamp", "recvWindow", "signature", "newOrderRespType"})
+_ORDER_DOCUMENT = OrderDocument(
+    source="https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#new-order-trade",
+    read="2026-11",
+    paths=("/api/v3/order",),
+    client_id="newClientOrderId",
+    side=("side", "BUY", "SELL"),
+    symbol="symbol",
+    amount="quantity",
+    price="price",
+    immediate=("timeInForce", "IOC"),
+    words={"type": "LIMIT"},
+    # read on the same page of its test network, under /docs/zh-CN/binance-spot-api-docs/testnet; the pattern of its
+    # ids is on neither, but in its error -1100:
+    # https://github.com/binance/binance-spot-api-docs/pull/34
+    others=_SIGNING,
+)
+_SOCKET_DOCUMENT = replace(
+    _ORDER_DOCUMENT,
+    source="https://developers.binance.com/docs/binance-spot-api-docs/websocket-api/trading-requests",
+    paths=("/ws-api/v3",),
+    client_id="params.newClientOrderId",
+    side=("params.side", "BUY", "SELL"),
+    symbol="params.symbol",
+    amount="params.quantity",
+    price="params.price",
+    immediate=("params.timeInForce", "IOC"),
+    words={"method": "order.place", "params.type": "LIMIT"},
+    others=frozenset({"id", "params.timestamp", "params.recvWindow", "params.newOrderRespType"}),
+)
 
 
 def _weights(asked: CountedRequest) -> Weights:
@@ -93,22 +123,8 @@ FACTS = ExchangeFacts(
         AXS:2 GALA:0 IMX:1 INJ:2 RENDER:2 FET:1 ARB:1 OP:2 APT:2 SEI:1 TIA:2 STX:1 ICP:2 JASMY:0 MASK:1""",
         is_usual=False,
     ),
-    order_document=OrderDocument(
-        source="https://developers.binance.com/docs/binance-spot-api-docs/rest-api/trading-endpoints#new-order-trade",
-        read="2026-11",
-        paths=("/api/v3/order",),
-        client_id="newClientOrderId",
-        side=("side", "BUY", "SELL"),
-        symbol="symbol",
-        amount="quantity",
-        price="price",
-        immediate=("timeInForce", "IOC"),
-        words={"type": "LIMIT"},
-        # read on the same page of its test network, under /docs/zh-CN/binance-spot-api-docs/testnet; the pattern of its
-        # ids is on neither, but in its error -1100:
-        # https://github.com/binance/binance-spot-api-docs/pull/34
-        others=_SIGNING,
-    ),
+    order_document=_ORDER_DOCUMENT,
+    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT, key_kind="Ed25519"),
     order_quirks=OrderQuirks(is_immediate=True, finds_by_client_id=True),
     codes=alike(*COMMON_CODES, "EUR", "JPY", "USDT", "USDC", "WBTC", "BTCB", "LUNA", "LUNC", "USTC")
     | {"NEIRO": "NEIROCTO"},

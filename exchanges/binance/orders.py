@@ -1,4 +1,5 @@
-"""Orders on Binance: `origClientOrderId` finds the order again; fees are paid in the received currency."""
+"""Orders on Binance, by REST or its WebSocket API: `origClientOrderId` finds the order again; fees are paid in the
+received currency."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -7,13 +8,16 @@ from typing import Any
 
 import ccxt
 
+from exchanges.binance.order_socket import binance_order_socket
 from exchanges.binance.symbols import binance_symbol
 from exchanges.ports.error_mapping import is_not_found
+from exchanges.ports.order_calls import Ask, PrivateCall
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
     ExchangeOrders,
     KeyRights,
     Pages,
+    SocketOrders,
     number_in,
     on_exchange_clock,
     report_of,
@@ -34,34 +38,54 @@ _MICROS_OF_MS = 1_000
 _PAGE = 1_000
 
 
+_REST = {
+    ("POST", "order"): "privatePostOrder",
+    ("DELETE", "order"): "privateDeleteOrder",
+    ("GET", "order"): "privateGetOrder",
+    ("GET", "myTrades"): "privateGetMyTrades",
+}
+"""ccxt's methods of the calls that go over a socket as well."""
+
+
+def by_rest(client: Any) -> Ask:
+    async def ask(call: PrivateCall) -> object:
+        return await getattr(client, _REST[call.method, call.path])(dict(call.parameters))
+
+    return ask
+
+
 class BinanceOrderApi:
-    def __init__(self, client: Any) -> None:
+    """`ask`: how orders are posted, followed and cancelled; by default by REST, as everything else is."""
+
+    def __init__(self, client: Any, ask: Ask | None = None) -> None:
         self._client = client
+        self._rest = by_rest(client)
+        self._ask = ask or self._rest
 
     async def post(self, order: LimitOrder, market: Market) -> str:
-        answer = await self._client.privatePostOrder(
-            {
-                "symbol": binance_symbol(market),
-                "side": order.side.upper(),
-                "type": "LIMIT",
-                "timeInForce": "IOC",
-                "price": text_of(order.price),
-                "quantity": text_of(order.amount),
-                "newClientOrderId": order.client_order_id,
-                "newOrderRespType": "ACK",
-                "recvWindow": str(RECEIVE_WITHIN_MS),
-            }
-        )
-        return text_in(row_of(answer), "orderId")
+        terms = {
+            "symbol": binance_symbol(market),
+            "side": order.side.upper(),
+            "type": "LIMIT",
+            "timeInForce": "IOC",
+            "price": text_of(order.price),
+            "quantity": text_of(order.amount),
+            "newClientOrderId": order.client_order_id,
+            "newOrderRespType": "ACK",
+            "recvWindow": str(RECEIVE_WITHIN_MS),
+        }
+        return text_in(row_of(await self._ask(PrivateCall("POST", "order", terms, is_order=True))), "orderId")
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
-        return await self._report(order, market, {"orderId": exchange_order_id})
+        return await self._report(self._ask, market, {"orderId": exchange_order_id})
 
     async def find(self, order: LimitOrder, market: Market, others: Collection[str]) -> OrderReport | None:
-        return await self._report(order, market, {"origClientOrderId": order.client_order_id})
+        """By REST alone: after an unknown outcome the way that it was sent is in doubt."""
+        return await self._report(self._rest, market, {"origClientOrderId": order.client_order_id})
 
     async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
-        await self._client.privateDeleteOrder({"symbol": binance_symbol(market), "orderId": exchange_order_id})
+        terms = {"symbol": binance_symbol(market), "orderId": exchange_order_id}
+        await self._ask(PrivateCall("DELETE", "order", terms))
 
     async def balances(self) -> dict[str, Decimal]:
         rows = rows_of(row_of(await self._client.privateGetAccount()).get("balances"))
@@ -91,16 +115,14 @@ class BinanceOrderApi:
                 rows = rows_of(await self._client.privateGetMyTrades(query | {"fromId": following})) if is_full else []
         return found
 
-    async def _report(self, order: LimitOrder, market: Market, key: dict[str, str]) -> OrderReport | None:
-        symbol = {"symbol": binance_symbol(market)}
+    async def _report(self, ask: Ask, market: Market, key: dict[str, str]) -> OrderReport | None:
+        order = PrivateCall("GET", "order", {"symbol": binance_symbol(market)} | key)
         try:
             if "orderId" in key:
-                row, fills = await asyncio.gather(
-                    self._client.privateGetOrder(symbol | key), self._fills(market, key["orderId"])
-                )
+                row, fills = await asyncio.gather(ask(order), _fills(ask, market, key["orderId"]))
             else:
-                row = await self._client.privateGetOrder(symbol | key)
-                fills = await self._fills(market, text_in(row_of(row), "orderId"))
+                row = await ask(order)
+                fills = await _fills(ask, market, text_in(row_of(row), "orderId"))
         except ccxt.BaseError as error:
             if is_not_found(error):
                 return None
@@ -110,9 +132,10 @@ class BinanceOrderApi:
         stated, once = _stated(found, market, fills), [one.fill for one in fills]
         return report_of(text_in(found, "orderId"), has_ended, number_in(found, "executedQty"), once, stated)
 
-    async def _fills(self, market: Market, exchange_order_id: str) -> list[AccountFill]:
-        query = {"symbol": binance_symbol(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
-        return [_account_fill(row, market) for row in rows_of(await self._client.privateGetMyTrades(query))]
+
+async def _fills(ask: Ask, market: Market, exchange_order_id: str) -> list[AccountFill]:
+    query = {"symbol": binance_symbol(market), "orderId": exchange_order_id, "limit": str(_PAGE)}
+    return [_account_fill(row, market) for row in rows_of(await ask(PrivateCall("GET", "myTrades", query)))]
 
 
 def _open_order(row: Mapping[str, Any], market: Market) -> OpenOrder:
@@ -185,4 +208,10 @@ async def _key_rights(client: Any, market: Market) -> KeyRights:
     return KeyRights(said.get("enableWithdrawals") is True, said.get("ipRestrict") is True, pays_in)
 
 
-ORDERS = ExchangeOrders(BinanceOrderApi, _taker_rate, _server_time, _key_rights)
+ORDERS = ExchangeOrders(
+    BinanceOrderApi,
+    _taker_rate,
+    _server_time,
+    _key_rights,
+    socket=SocketOrders(binance_order_socket, by_rest, BinanceOrderApi),
+)

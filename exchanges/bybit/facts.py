@@ -1,11 +1,12 @@
 """What is known of Bybit, read in November 2026; sources are beside each."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 from exchanges.ports.codes import alike, counting_codes
 from exchanges.ports.facts import Addresses, ExchangeFacts, PaperListing, Spelling, codes_of
 from exchanges.ports.limits import CountedRequest, LimitRules, Weights
-from exchanges.ports.order_terms import OrderDocument, OrderQuirks
+from exchanges.ports.order_terms import OrderDocument, OrderQuirks, OrderSocketTerms
 from exchanges.rate_counters import window
 from market.accounting.transfer_terms import ASSUMED, HOUR, SATOSHI, TransferTerms
 from market.instruments.assets import COMMON_CODES
@@ -26,6 +27,37 @@ def _weights(asked: CountedRequest) -> Weights:
     own = _COUNTED.get(asked.path) if asked.is_private else None
     return {"address": 1} if own is None else {"address": 1, own: 1}
 
+
+_ORDER_DOCUMENT = OrderDocument(
+    source="https://bybit-exchange.github.io/docs/v5/order/create-order",
+    read="2026-11",
+    paths=("/v5/order/create",),
+    client_id="orderLinkId",
+    side=("side", "Buy", "Sell"),
+    symbol="symbol",
+    amount="qty",
+    price="price",
+    immediate=("timeInForce", "IOC"),
+    words={"category": "spot", "orderType": "Limit"},
+    shown_as="orderLinkId",
+    account_answers={
+        "/v5/user/query-api": {"retCode": 0, "result": {"unified": 0, "uta": 1}},
+        "/v5/account/info": {"retCode": 0, "result": {"unifiedMarginStatus": 6}},
+    },
+)
+_SOCKET_DOCUMENT = replace(
+    _ORDER_DOCUMENT,
+    source="https://bybit-exchange.github.io/docs/v5/websocket/trade/guideline",
+    paths=("/v5/trade",),
+    client_id="args.0.orderLinkId",
+    side=("args.0.side", "Buy", "Sell"),
+    symbol="args.0.symbol",
+    amount="args.0.qty",
+    price="args.0.price",
+    immediate=("args.0.timeInForce", "IOC"),
+    words={"op": "order.create", "args.0.category": "spot", "args.0.orderType": "Limit"},
+    others=frozenset({"reqId", "header.X-BAPI-TIMESTAMP", "header.X-BAPI-RECV-WINDOW"}),
+)
 
 FACTS = ExchangeFacts(
     name="bybit",
@@ -89,23 +121,8 @@ FACTS = ExchangeFacts(
         AXS:2 GALA:1 IMX:2 INJ:2 RENDER:2 FET:2 ARB:2 OP:2 APT:2 SEI:2 TIA:2 STX:2 ICP:3 JASMY:1 MASK:2""",
         is_usual=False,
     ),
-    order_document=OrderDocument(
-        source="https://bybit-exchange.github.io/docs/v5/order/create-order",
-        read="2026-11",
-        paths=("/v5/order/create",),
-        client_id="orderLinkId",
-        side=("side", "Buy", "Sell"),
-        symbol="symbol",
-        amount="qty",
-        price="price",
-        immediate=("timeInForce", "IOC"),
-        words={"category": "spot", "orderType": "Limit"},
-        shown_as="orderLinkId",
-        account_answers={
-            "/v5/user/query-api": {"retCode": 0, "result": {"unified": 0, "uta": 1}},
-            "/v5/account/info": {"retCode": 0, "result": {"unifiedMarginStatus": 6}},
-        },
-    ),
+    order_document=_ORDER_DOCUMENT,
+    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT),
     # of unified accounts, ccxt reads an order only if one knows that older ones than the last 500 are not found
     order_quirks=OrderQuirks(order_parameters={"acknowledged": True}, is_immediate=True),
     # two coins have had the ticker NEIRO (ccxt 25500)

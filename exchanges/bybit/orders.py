@@ -1,4 +1,5 @@
-"""Orders on Bybit, of unified accounts: `orderLinkId` finds the order again; fees are paid in the received currency."""
+"""Orders on Bybit, of unified accounts, by REST or over a socket: `orderLinkId` finds the order again; fees are paid in
+the received currency."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -7,12 +8,15 @@ from typing import Any
 
 import orjson
 
+from exchanges.bybit.order_socket import bybit_order_socket
 from exchanges.bybit.symbols import bybit_symbol
+from exchanges.ports.order_calls import Ask, PrivateCall
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
     ExchangeOrders,
     KeyRights,
     Pages,
+    SocketOrders,
     highest_rate,
     number_in,
     on_exchange_clock,
@@ -39,27 +43,41 @@ _WEEK = 7 * 86_400 * MICROSECONDS
 """The longest time that one question about fills may span: docs/v5/order/execution."""
 
 Row = Mapping[str, Any]
-Ask = Callable[[dict[str, str]], Awaitable[object]]
+AskList = Callable[[dict[str, str]], Awaitable[object]]
+
+
+_REST = {"v5/order/create": "privatePostV5OrderCreate", "v5/order/cancel": "privatePostV5OrderCancel"}
+"""ccxt's methods of the calls that go over a socket as well."""
+
+
+def by_rest(client: Any) -> Ask:
+    async def ask(call: PrivateCall) -> object:
+        return await getattr(client, _REST[call.path])(dict(call.parameters))
+
+    return ask
 
 
 class BybitOrderApi:
-    def __init__(self, client: Any) -> None:
+    """`ask`: how orders are posted and cancelled; by default by REST, as everything else is."""
+
+    def __init__(self, client: Any, ask: Ask | None = None) -> None:
         self._client = client
+        self._ask = ask or by_rest(client)
 
     async def post(self, order: LimitOrder, market: Market) -> str:
-        answer = await self._client.privatePostV5OrderCreate(
-            {
-                **_SPOT,
-                "symbol": bybit_symbol(market),
-                "side": order.side.capitalize(),
-                "orderType": "Limit",
-                "timeInForce": "IOC",
-                "price": text_of(order.price),
-                "qty": text_of(order.amount),
-                "orderLinkId": order.client_order_id,
-            }
+        terms = {
+            **_SPOT,
+            "symbol": bybit_symbol(market),
+            "side": order.side.capitalize(),
+            "orderType": "Limit",
+            "timeInForce": "IOC",
+            "price": text_of(order.price),
+            "qty": text_of(order.amount),
+            "orderLinkId": order.client_order_id,
+        }
+        return text_in(
+            _result(await self._ask(PrivateCall("POST", "v5/order/create", terms, is_order=True))), "orderId"
         )
-        return text_in(_result(answer), "orderId")
 
     async def report(self, order: LimitOrder, market: Market, exchange_order_id: str) -> OrderReport | None:
         named = {"orderId": exchange_order_id}
@@ -73,9 +91,8 @@ class BybitOrderApi:
         return await self._report(row, await self._page_of_fills({"orderId": text_in(row, "orderId")}), market)
 
     async def cancel(self, order: LimitOrder, market: Market, exchange_order_id: str) -> None:
-        await self._client.privatePostV5OrderCancel(
-            {**_SPOT, "symbol": bybit_symbol(market), "orderId": exchange_order_id}
-        )
+        terms = {**_SPOT, "symbol": bybit_symbol(market), "orderId": exchange_order_id}
+        await self._ask(PrivateCall("POST", "v5/order/cancel", terms))
 
     async def balances(self) -> dict[str, Decimal]:
         """Return what the unified account has; nothing is borrowed for spot orders unless they ask for it."""
@@ -129,12 +146,12 @@ def _of_order(named: dict[str, str]) -> dict[str, str]:
     return {**_SPOT, "limit": str(_FILLS_A_PAGE), **named}
 
 
-async def _all_pages(ask: Ask, query: dict[str, str], row_id: str) -> list[Row]:
+async def _all_pages(ask: AskList, query: dict[str, str], row_id: str) -> list[Row]:
     asked = {**_SPOT, **query}
     return await _pages_from(ask, asked, _result(await ask(asked)), row_id)
 
 
-async def _pages_from(ask: Ask, query: dict[str, str], first: Row, row_id: str) -> list[Row]:
+async def _pages_from(ask: AskList, query: dict[str, str], first: Row, row_id: str) -> list[Row]:
     """Return the rows of `first` and of all pages behind it, each of which names the next one; a short page need not
     be the last."""
     found: list[Row] = []
@@ -251,4 +268,10 @@ async def _key_rights(client: Any, _market: Market) -> KeyRights:
     )
 
 
-ORDERS = ExchangeOrders(BybitOrderApi, _taker_rate, _server_time, _key_rights)
+ORDERS = ExchangeOrders(
+    BybitOrderApi,
+    _taker_rate,
+    _server_time,
+    _key_rights,
+    socket=SocketOrders(bybit_order_socket, by_rest, BybitOrderApi),
+)

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from exchanges.addresses import Place, address_fault, every_address, simulated_addresses
-from exchanges.catalogue import EXCHANGES, sandboxes
+from exchanges.catalogue import EXCHANGES, facts_of, sandboxes
 from exchanges.credentials import Credentials, load_credentials
 from exchanges.errors import AccountRejectedError
 from exchanges.key_variables import ARM_VARIABLE, environment_credentials, own_key_fields
@@ -54,7 +54,16 @@ def simulated_config(
 ) -> ExchangeConfig:
     """One of the simulated exchanges below `exchanges_url`. Raises AccountRejectedError if API keys are missing."""
     base_url = f"{exchanges_url.rstrip('/')}/{exchange if entry is None else entry.ccxt}"
-    return ExchangeConfig(exchange, "simulated", base_url, load_credentials(home, exchange), is_limited, entry)
+    keys = load_credentials(home, f"{exchange}{_key_of_socket(entry)}")
+    return ExchangeConfig(exchange, "simulated", base_url, keys, is_limited, entry)
+
+
+def _key_of_socket(entry: ExchangeEntry | None) -> str:
+    """Return the end of the account's name in the file of keys, if orders are to go over a socket that takes one kind
+    of keys alone."""
+    facts = facts_of(entry.ccxt) if entry is not None and entry.order_transport == "socket" else None
+    kind = None if facts is None or facts.order_socket is None else facts.order_socket.key_kind
+    return "" if kind is None else f".{kind.lower()}"
 
 
 def live_config(

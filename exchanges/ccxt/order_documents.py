@@ -66,6 +66,12 @@ def order_document(ccxt_id: str) -> OrderDocument | None:
     return _OTHERS.get(ccxt_id) if facts is None else facts.order_document
 
 
+def socket_document(ccxt_id: str) -> OrderDocument | None:
+    """Return what the exchange's documents want of an order over its WebSocket; None if none goes there."""
+    facts = facts_of(ccxt_id)
+    return None if facts is None or facts.order_socket is None else facts.order_socket.document
+
+
 def sent_id(ccxt_id: str, ours: str) -> str:
     """Return our order id as it is sent: not every exchange takes the form of ours."""
     document = order_document(ccxt_id)

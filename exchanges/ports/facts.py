@@ -7,7 +7,7 @@ from typing import Literal
 
 from exchanges.ports.codes import DatedCode
 from exchanges.ports.limits import LimitRules
-from exchanges.ports.order_terms import OrderDocument, OrderQuirks
+from exchanges.ports.order_terms import OrderDocument, OrderQuirks, OrderSocketTerms
 from market.accounting.transfer_terms import TransferTerms
 from market.instruments.markets import FeeSide
 
@@ -84,6 +84,8 @@ class ExchangeFacts:
     order_document: OrderDocument
     order_quirks: OrderQuirks
     """What ccxt does not tell of orders through ccxt's unified methods, which sessions may choose here, too."""
+    order_socket: OrderSocketTerms | None = None
+    """None: orders go by REST alone."""
     key_fields: tuple[str, ...] = ("api_key", "secret")
     """Fields of an account's credentials."""
     signs_by_clock: bool = True
@@ -92,6 +94,8 @@ class ExchangeFacts:
     """Whether its rows of markets have its codes of base and quote, which ccxt translates elsewhere."""
     closes_by: tuple[str, ...] = ()
     """Fields of its row of a market that keep immediate-or-cancel orders out although ccxt calls it active."""
+    one_book_with: tuple[str, ...] = ()
+    """Other exchanges of ccxt that show and trade the same order books."""
     spelling: Spelling = field(default_factory=Spelling)
     codes: Mapping[str, str] = field(default_factory=dict)
     """Its own codes of all that may be traded there → our ids of the assets (`market/instruments/assets.py`). Empty:

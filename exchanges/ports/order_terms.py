@@ -98,3 +98,15 @@ class OrderDocument:
     def seen(self) -> str:
         """When, and where, for people."""
         return f"read {self.read}" + ("" if self.copy is None else f" in the copy {self.copy}")
+
+
+@dataclass(frozen=True, slots=True)
+class OrderSocketTerms:
+    """Orders over the exchange's WebSocket."""
+
+    document: OrderDocument
+    """Its page on new orders there; the fields are those of the message."""
+    key_kind: str | None = None
+    """Kind of the only keys that it takes there; None: it takes all."""
+    is_usual: bool = True
+    """Whether orders go so where no configuration says how, because it was measured to be quicker."""

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from exchanges.errors import UNEXPECTED, ExchangeError
+from exchanges.ports.order_calls import Ask, MakeWire
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import Amount, Price, decimal_of, total
@@ -99,6 +100,15 @@ async def says_it_in_its_list(_client: Any, _market: Market) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class SocketOrders:
+    """Orders over the exchange's WebSocket; `rest` makes the same calls where that is not connected."""
+
+    wire: MakeWire
+    rest: Callable[[Any], Ask]
+    api: Callable[[Any, Ask], OrderApi]
+
+
+@dataclass(frozen=True, slots=True)
 class ExchangeOrders:
     """What an exchange's folder has for its private API; clients are of ccxt, and all raise ccxt's errors and
     AnswerNotUnderstoodError."""
@@ -111,6 +121,8 @@ class ExchangeOrders:
     key_rights: Callable[[Any, Market], Awaitable[KeyRights]] = says_nothing_of_keys
     why_closed: Callable[[Any, Market], Awaitable[str]] = says_it_in_its_list
     """Why a market takes no orders now, in the exchange's own word; empty if it does."""
+    socket: SocketOrders | None = None
+    """None: orders go by REST alone."""
 
 
 def highest_rate(rates: Mapping[str, Decimal], names: Collection[str]) -> Decimal:

@@ -197,6 +197,14 @@ class RateBudget:
             seconds, self._pause_seconds = self._pause_seconds, min(2 * self._pause_seconds, MAX_PAUSE_SECONDS)
         self._paused_until = max(self._paused_until, now + int(seconds * MICROSECONDS))
 
+    def learn(self, left: Mapping[str, int]) -> None:
+        """Take what the exchange says is left of a limit as that: others may use the same account or address."""
+        now = self.clock()
+        for used_limits in (self.trades, self.polls):
+            for name in left.keys() & used_limits.keys():
+                unseen = math.floor(used_limits[name].left(now)) - left[name]
+                self._count(used_limits, {name: max(0, unseen)}, now)
+
     def record_answer(self) -> None:
         """Reset the pause, as the exchange answered, unless one is running."""
         if self.clock() >= self._paused_until:

@@ -11,6 +11,7 @@ from simulators.binance.rejections import MisusedError, ReplacementError, error_
 from simulators.binance.reports import BinanceReports
 from simulators.matching.order_records import RequestRejectedError, SimulatedAccountEvent
 from simulators.matching.simulated_exchange import SimulatedExchange
+from simulators.web.call_faults import CalledPath, CallFaults
 from simulators.web.exchange_gateway import json_fields
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
@@ -50,6 +51,7 @@ _METHODS = {
 }
 """Method and path of each call over REST."""
 _SESSION_METHODS = ("session.logon", "session.status", "session.logout", "session.subscriptions")
+_TOO_MANY = (418, 429)
 # Said beside a call's own parameters.
 _ASIDE = frozenset(("apiKey", "returnRateLimits"))
 
@@ -65,6 +67,10 @@ class Calls(Protocol):
 
     def counts(self, method: str = "", path: str = "") -> list[dict[str, object]]:
         """Return what is used by now of the limits that this endpoint counts in."""
+        ...
+
+    def waits(self, error: RequestRejectedError) -> dict[str, object]:
+        """Return until when a client of too many requests is to wait."""
         ...
 
 
@@ -89,6 +95,7 @@ class BinanceAccountStream:
         calls: Calls,
     ) -> None:
         self._calls = calls
+        self._faults = CallFaults(subscribers, exchange.clock)
         self._exchange = exchange
         self._keys = keys
         self._subscribers = subscribers
@@ -99,22 +106,44 @@ class BinanceAccountStream:
     def on_message(self, connection: SubscriberConnection, text: str, query: Mapping[str, str]) -> None:
         """Answer a message; `query` of the address that the connection was opened at."""
         session = self._session(connection, query)
-        answer: dict[str, object] = {"id": None}
-        method, shows_limits = "", session.shows_limits
         try:
-            fields = json_fields(text)
-            answer["id"], method = fields.get("id"), str(fields.get("method"))
+            fields, error = json_fields(text), None
+        except RequestRejectedError as unread:
+            fields, error = {}, unread
+        method = str(fields.get("method"))
+        called = CalledPath(*_METHODS[method]) if method in _METHODS else None
+        self._faults.deliver(connection, called, lambda: self._message(connection, session, fields, error))
+
+    def _message(
+        self,
+        connection: SubscriberConnection,
+        session: _Session,
+        fields: Mapping[str, Any],
+        error: RequestRejectedError | None,
+    ) -> dict[str, object]:
+        """Return the answer. `error`: why the message cannot be read."""
+        answer: dict[str, object] = {"id": fields.get("id")}
+        method, shows_limits = str(fields.get("method")), session.shows_limits
+        try:
+            if error is not None:
+                raise error
             parameters = _parameters(fields)
             shows_limits = parameters.get("returnRateLimits", shows_limits) is not False
             with time_unit(session.unit):
                 answer |= {"status": 200, "result": self._answer(connection, session, method, parameters)}
-        except RequestRejectedError as error:
-            status, code, words = error_fields(error)
-            data = {"data": error.data} if isinstance(error, ReplacementError) else {}
-            answer |= {"status": status, "error": {"code": code, "msg": words, **data}}
+        except RequestRejectedError as rejected:
+            answer |= self._rejection(rejected)
         if shows_limits:
             answer["rateLimits"] = self._calls.counts(*_METHODS.get(method, ()))
-        connection.send(answer)
+        return answer
+
+    def _rejection(self, error: RequestRejectedError) -> dict[str, object]:
+        status, code, words = error_fields(error)
+        data: Mapping[str, object] | None = error.data if isinstance(error, ReplacementError) else None
+        if status in _TOO_MANY:
+            data = self._calls.waits(error)
+        said = {"code": code, "msg": words} | ({} if data is None else {"data": data})
+        return {"status": status, "error": said}
 
     def shutdown_notice(self, query: Mapping[str, str]) -> object:
         """Return the notice that a connection gets before it ends; `query` of its address."""
@@ -176,6 +205,7 @@ class BinanceAccountStream:
         return {"subscriptionId": _SUBSCRIPTION}
 
     def _called(self, session: _Session, method: str, path: str, parameters: Mapping[str, Any]) -> object:
+        self._faults.check(CalledPath(method, path))
         if self._calls.is_signed(method, path):
             if session.api_key is not None and "apiKey" not in parameters:
                 # the session's key stands for a signature

@@ -9,7 +9,7 @@ from aiohttp import web
 from exchanges.credentials import Credentials
 from simulators.binance.account import BinanceAccount
 from simulators.binance.account_stream import BinanceAccountStream
-from simulators.binance.endpoints import Endpoint, Fields, time_unit
+from simulators.binance.endpoints import Endpoint, Fields, time_unit, timestamp
 from simulators.binance.keys import BinanceKeys
 from simulators.binance.klines import BinanceKlines
 from simulators.binance.limits import BinanceLimits
@@ -17,7 +17,7 @@ from simulators.binance.orders import BinanceOrders
 from simulators.binance.public import BinancePublic
 from simulators.binance.rejections import ReplacementError, error_fields
 from simulators.binance.reports import BinanceReports
-from simulators.binance.signing_keys import signing_keys
+from simulators.binance.signing_keys import ensure_signing_keys, signing_keys
 from simulators.binance.stream import BinanceFeed, BinanceStream, prefix_of, shutdown_notice
 from simulators.binance.windows import BinanceWindows
 from simulators.matching.order_records import RequestRejectedError
@@ -29,6 +29,7 @@ from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 NAME = "binance"
 _TIME_UNIT = "X-MBX-TIME-UNIT"
+_OF_SESSIONS = ("ed25519",)
 _GONE = "\r\n".join(
     (
         *("<html>", "<head><title>410 Gone</title></head>", "<body>", "<center><h1>410 Gone</h1></center>"),
@@ -99,7 +100,9 @@ class BinanceGateway:
         return self._keys.has(word)
 
     def trust_signers(self, home: Path, account: str) -> None:
-        """Take requests that are signed with a private key of the account, whose PEM is the secret."""
+        """Take requests that are signed with a private key of the account, whose PEM is the secret; one with which
+        sessions of the WebSocket API are opened is made if there is none yet."""
+        ensure_signing_keys(home, [account], _OF_SESSIONS)
         for keys in signing_keys(home, account).values():
             self._keys.trust(keys)
 
@@ -143,6 +146,13 @@ class BinanceGateway:
         """Return what is used by now of the limits that this endpoint counts in."""
         is_order = bool(path) and self._endpoint(method, path).is_order
         return self._limits.counts(self.exchange.clock.now(), is_order=is_order)
+
+    def waits(self, error: RequestRejectedError) -> dict[str, object]:
+        """WebSocket API, IP limits: when a request may come again, in milliseconds."""
+        now = self.exchange.clock.now()
+        is_named = error.reason == "banned" and error.detail.isdigit()
+        until = int(error.detail) if is_named else now // 1_000 + self._limits.seconds_left(error.detail, now) * 1_000
+        return {"serverTime": timestamp(now), "retryAfter": until}
 
     def _order_counts(self, _: Fields) -> object:
         return self._limits.order_counts(self.exchange.clock.now())

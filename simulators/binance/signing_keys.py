@@ -61,12 +61,12 @@ def verifying_key(pem: str) -> VerifyingKey:
     return VerifyingKey("RSA" if isinstance(private, RSAPrivateKey) else "Ed25519", verifies)
 
 
-def ensure_signing_keys(home: Path, accounts: Sequence[str]) -> None:
-    """Return a key of each kind for each of those accounts, made if there is none yet. Raises AccountRejectedError if
-    the file is damaged."""
+def ensure_signing_keys(home: Path, accounts: Sequence[str], kinds: Sequence[str] = KINDS) -> None:
+    """Make a key of each kind for each of those accounts, if there is none yet. Raises AccountRejectedError if the file
+    is damaged."""
     path = credentials_path(home)
     known = known_keys(path)
-    names = [(f"{account}.{kind}", kind) for account in accounts for kind in KINDS]
+    names = [(f"{account}.{kind}", kind) for account in accounts for kind in kinds]
     missing = {name: _new_key(kind) for name, kind in names if name not in known}
     if missing:
         write_private(path, json.dumps(known | missing, indent=2))

@@ -3,7 +3,8 @@
 Documents: https://bybit-exchange.github.io/docs/v5, read in November 2026.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 from aiohttp import web
 
@@ -17,11 +18,12 @@ from simulators.bybit.orders import BybitOrders
 from simulators.bybit.public import BybitPublic
 from simulators.bybit.rejections import envelope, error_fields
 from simulators.bybit.stream import BybitStream
+from simulators.bybit.trade_stream import BybitTradeStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import MarketStep, SimulatedGateway, guarded, json_fields, json_reply
-from simulators.web.signatures import SignedRequest
+from simulators.web.composed_gateway import ComposedGateway, signed_by
+from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_fields, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME = "bybit"
@@ -37,17 +39,27 @@ NAMES = Names(
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class BybitGateway:
-    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
-        self.exchange = exchange
-        self.subscribers = Subscribers()
-        self._credentials = credentials
+def bybit_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
+    subscribers = Subscribers()
+    stream = BybitStream(exchange, subscribers)
+    pages = BybitPages(exchange, subscribers, credentials, stream)
+    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
+
+
+class BybitPages:
+    def __init__(
+        self, exchange: SimulatedExchange, subscribers: Subscribers, credentials: Credentials, stream: BybitStream
+    ) -> None:
+        self._exchange = exchange
+        self._subscribers = subscribers
+        self._check = signed_by(credentials, exchange, check_request)
         self._limits = BybitLimits()
-        self._stream = BybitStream(exchange, self.subscribers)
+        self._stream = stream
         orders, account = BybitOrders(exchange), BybitAccount(exchange, credentials.api_key)
-        self._public = BybitPublic(exchange, self._stream).endpoints()
+        self._public = BybitPublic(exchange, stream).endpoints()
         self._private = [*orders.endpoints(), *account.endpoints()]
-        self._account_stream = BybitAccountStream(exchange, self.subscribers, credentials, orders, account)
+        self._account_stream = BybitAccountStream(exchange, subscribers, credentials, orders, account)
+        self._trade_stream = BybitTradeStream(exchange, subscribers, credentials, self._called)
 
     def application(self) -> web.Application:
         private = {endpoint.path for endpoint in self._private}
@@ -57,21 +69,13 @@ class BybitGateway:
         for endpoint in self._private:
             application.router.add_route(endpoint.method, endpoint.path, self._answered(endpoint, is_private=True))
         application.add_routes(
-            [web.get("/v5/public/spot", self._public_socket), web.get("/v5/private", self._private_socket)]
+            [
+                web.get("/v5/public/spot", self._public_socket),
+                web.get("/v5/private", self._private_socket),
+                web.get("/v5/trade", self._trade_socket),
+            ]
         )
         return application
-
-    def is_mine(self, word: str) -> bool:
-        return word == self._credentials.api_key
-
-    def publish(self, step: MarketStep) -> None:
-        self._stream.publish(step)
-
-    def put_off(self, symbol: str) -> None:
-        """Do nothing: markets share nothing here."""
-
-    def beat(self) -> None:
-        """Do nothing: the client sends heartbeats and gets answers."""
 
     def lift_limits(self) -> None:
         """Keep counting requests without enforcing limits."""
@@ -79,7 +83,7 @@ class BybitGateway:
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         status, code, text = error_fields(error)
-        now = self.exchange.clock.now()
+        now = self._exchange.clock.now()
         if error.reason == "unknown_path":
             return json_reply({"retCode": code, "retMsg": text, "result": {}, "retExtInfo": {}}, status)
         response = json_reply(envelope({}, now, code, text), status)
@@ -89,7 +93,7 @@ class BybitGateway:
 
     def _answered(self, endpoint: BybitEndpoint, *, is_private: bool) -> Handler:
         async def answer(request: web.Request) -> web.Response:
-            now = self.exchange.clock.now()
+            now = self._exchange.clock.now()
             self._limits.take_address(now)
             headers = self._limits.take(endpoint.path, now) if is_private else {}
             fields = json_fields(await request.text()) if request.method == "POST" else dict(request.query)
@@ -100,14 +104,21 @@ class BybitGateway:
 
         return answer
 
-    def _check(self, request: SignedRequest) -> None:
-        check_request(request, self._credentials, self.exchange.clock.now())
+    def _called(self, path: str, fields: Mapping[str, Any]) -> tuple[object, dict[str, str]]:
+        """Return what an endpoint of orders answers to one who calls it without HTTP, counted as over REST."""
+        [endpoint] = [one for one in self._private if one.path == path]
+        headers = self._limits.take(path, self._exchange.clock.now())
+        endpoint.check(fields)
+        return endpoint.answer(fields), headers
 
     async def _public_socket(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._stream.on_message)
+        return await self._subscribers.serve(request, self._stream.on_message)
 
     async def _private_socket(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._account_stream.on_message)
+        return await self._subscribers.serve(request, self._account_stream.on_message)
+
+    async def _trade_socket(self, request: web.Request) -> web.StreamResponse:
+        return await self._subscribers.serve(request, self._trade_stream.on_message)
 
 
-SIMULATED = SimulatedGateway(BybitGateway, NAMES)
+SIMULATED = SimulatedGateway(bybit_gateway, NAMES)

@@ -22,7 +22,7 @@ def check_request(request: SignedRequest, credentials: Credentials, now: int) ->
         raise RequestRejectedError("unknown_key", "missing")
     if key != credentials.api_key:
         raise RequestRejectedError("unknown_key")
-    _check_time(timestamp, window or _WINDOW_MS, now // 1_000)
+    check_time(timestamp, window or _WINDOW_MS, now // 1_000)
     payload = request.body if request.method == "POST" else request.path.partition("?")[2]
     # hex digits, in either case
     compare(hex_signature(credentials, f"{timestamp}{key}{window}{payload}"), signature.lower())
@@ -40,7 +40,8 @@ def check_connection(arguments: Sequence[object], credentials: Credentials, now:
     compare(hex_signature(credentials, f"GET/realtime{expires}"), signature.lower())
 
 
-def _check_time(timestamp: str, window: str, now_ms: int) -> None:
+def check_time(timestamp: str, window: str, now_ms: int) -> None:
+    """Raise RequestRejectedError for a time, in milliseconds, that is not within the window."""
     if not is_count(timestamp) or not is_count(window):
         raise RequestRejectedError("clock")
     if not now_ms - int(window) <= int(timestamp) < now_ms + _AHEAD_MS:

@@ -44,6 +44,9 @@ class BybitStream:
             self._send(f"publicTrade.{market_id}", {"type": "snapshot", "data": rows})
             self._send(f"tickers.{market_id}", self._day(symbol))
 
+    def beat(self) -> None:
+        """Do nothing: the client sends heartbeats and gets answers."""
+
     def on_message(self, connection: SubscriberConnection, text: str) -> None:
         try:
             fields = json_fields(text)

@@ -21,8 +21,8 @@ from simulators.coinbase.stream import CoinbaseStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.exchange_gateway import MarketStep, SimulatedGateway, guarded, json_reply
-from simulators.web.signatures import SignedRequest
+from simulators.web.composed_gateway import ComposedGateway, signed_by
+from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME, _STREAM = "coinbase", "/ws"
@@ -34,13 +34,21 @@ NAMES = Names(
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class CoinbaseGateway:
-    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
-        self.exchange = exchange
-        self.subscribers = Subscribers()
-        self._credentials = credentials
-        self._stream = CoinbaseStream(exchange, self.subscribers, credentials)
-        public = CoinbasePublic(exchange, self._stream)
+def coinbase_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
+    subscribers = Subscribers()
+    stream = CoinbaseStream(exchange, subscribers, credentials)
+    pages = CoinbasePages(exchange, subscribers, credentials, stream)
+    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
+
+
+class CoinbasePages:
+    def __init__(
+        self, exchange: SimulatedExchange, subscribers: Subscribers, credentials: Credentials, stream: CoinbaseStream
+    ) -> None:
+        self._subscribers = subscribers
+        self._check = signed_by(credentials, exchange, check_request)
+        self._stream = stream
+        public = CoinbasePublic(exchange, stream)
         private = (*CoinbaseOrders(exchange).endpoints(), *CoinbaseAccount(exchange).endpoints())
         self._endpoints = (*public.endpoints(), *public.keyed(), *private)
 
@@ -51,26 +59,14 @@ class CoinbaseGateway:
         application.add_routes([web.get(_STREAM, self._socket)])
         return application
 
-    def is_mine(self, word: str) -> bool:
-        return word == self._credentials.api_key
-
-    def publish(self, step: MarketStep) -> None:
-        self._stream.publish(step)
-
-    def put_off(self, symbol: str) -> None:
-        """Do nothing: markets share nothing here."""
-
-    def beat(self) -> None:
-        self._stream.beat()
+    def lift_limits(self) -> None:
+        """Do nothing: others count its requests."""
 
     def rejection(self, error: RequestRejectedError) -> web.Response:
         return rejection(error)
 
-    def _check(self, request: SignedRequest) -> None:
-        check_request(request, self._credentials, self.exchange.clock.now())
-
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._stream.on_message)
+        return await self._subscribers.serve(request, self._stream.on_message)
 
 
 def _answered(endpoint: CoinbaseEndpoint) -> Handler:
@@ -84,4 +80,4 @@ def _is_private(path: str) -> bool:
     return path != _STREAM and not is_public(path)
 
 
-SIMULATED = SimulatedGateway(CoinbaseGateway, NAMES, RATES)
+SIMULATED = SimulatedGateway(coinbase_gateway, NAMES, RATES)

@@ -21,8 +21,8 @@ from simulators.okx.orders import OkxOrders
 from simulators.okx.public import OkxPublic
 from simulators.okx.rejections import envelope, error_fields
 from simulators.okx.stream import OkxStream
-from simulators.web.exchange_gateway import MarketStep, SimulatedGateway, guarded, json_reply
-from simulators.web.signatures import SignedRequest
+from simulators.web.composed_gateway import ComposedGateway, signed_by
+from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME = "okx"
@@ -38,17 +38,26 @@ NAMES = Names(
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class OkxGateway:
-    def __init__(self, exchange: SimulatedExchange, credentials: Credentials) -> None:
-        self.exchange = exchange
-        self.subscribers = Subscribers()
-        self._credentials = credentials
+def okx_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
+    subscribers = Subscribers()
+    stream = OkxStream(exchange, subscribers)
+    pages = OkxPages(exchange, subscribers, credentials, stream)
+    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
+
+
+class OkxPages:
+    def __init__(
+        self, exchange: SimulatedExchange, subscribers: Subscribers, credentials: Credentials, stream: OkxStream
+    ) -> None:
+        self._exchange = exchange
+        self._subscribers = subscribers
+        self._check = signed_by(credentials, exchange, check_request)
         self._limits = OkxLimits()
-        self._stream = OkxStream(exchange, self.subscribers)
+        self._stream = stream
         lists, account = OkxLists(exchange), OkxAccount(exchange)
-        self._public = OkxPublic(exchange, self._stream).endpoints()
+        self._public = OkxPublic(exchange, stream).endpoints()
         self._private = [*OkxOrders(exchange).endpoints(), *lists.endpoints(), *account.endpoints()]
-        self._account_stream = OkxAccountStream(exchange, self.subscribers, credentials, lists, account)
+        self._account_stream = OkxAccountStream(exchange, subscribers, credentials, lists, account)
 
     def application(self) -> web.Application:
         private = {endpoint.path for endpoint in self._private}
@@ -60,18 +69,6 @@ class OkxGateway:
         )
         return application
 
-    def is_mine(self, word: str) -> bool:
-        return word == self._credentials.api_key
-
-    def publish(self, step: MarketStep) -> None:
-        self._stream.publish(step)
-
-    def put_off(self, symbol: str) -> None:
-        """Do nothing: markets share nothing here."""
-
-    def beat(self) -> None:
-        self._stream.beat()
-
     def lift_limits(self) -> None:
         """Keep counting requests without enforcing limits."""
         self._limits.is_lifted = True
@@ -82,7 +79,7 @@ class OkxGateway:
 
     def _answered(self, endpoint: OkxEndpoint) -> Handler:
         async def answer(request: web.Request) -> web.StreamResponse:
-            now = self.exchange.clock.now()
+            now = self._exchange.clock.now()
             sent = endpoint.read(await request.text()) if request.method == "POST" else [dict(request.query)]
             if endpoint.is_of_orders:
                 instruments = [str(fields.get("instId", "")) for fields in sent]
@@ -93,14 +90,11 @@ class OkxGateway:
 
         return answer
 
-    def _check(self, request: SignedRequest) -> None:
-        check_request(request, self._credentials, self.exchange.clock.now())
-
     async def _public_socket(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._stream.on_message)
+        return await self._subscribers.serve(request, self._stream.on_message)
 
     async def _private_socket(self, request: web.Request) -> web.StreamResponse:
-        return await self.subscribers.serve(request, self._account_stream.on_message)
+        return await self._subscribers.serve(request, self._account_stream.on_message)
 
 
-SIMULATED = SimulatedGateway(OkxGateway, NAMES)
+SIMULATED = SimulatedGateway(okx_gateway, NAMES)

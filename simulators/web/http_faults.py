@@ -62,7 +62,7 @@ class HttpFaults:
         # routed paths are decoded: an encoded one is the same path
         path = request.path.removeprefix(f"/{self.faults.exchange}")
         # the way there and the way back are equally long
-        half = self._latency(path) / 2
+        half = latency_seconds(self.faults, path) / 2
         if half:
             await self._receive(request, half)
         for kind in HTTP_FAULTS:
@@ -96,22 +96,13 @@ class HttpFaults:
             _cut(request)
         return self._lied(request.method, path, self._repeated(path, response))
 
-    def _latency(self, path: str) -> float:
-        """Return seconds."""
-        active = self.faults.inject("latency", channel=path)
-        if active is None:
-            return 0
-        return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
-
     def _rejection(self, request: web.Request, active: ActiveFault) -> web.Response:
         """Return the response with the exchange's own error body."""
         fault, now = active.fault, self.clock.now()
         if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
             return _edge_page(fault.status)
-        seconds = active.seconds_left(now) or (1.0 if fault.kind == "http_429" else _BAN_SECONDS)
-        until = str((now + round(seconds * MICROSECONDS)) // 1_000)
-        rejection = request.app[REJECTION]
-        response = rejection(RequestRejectedError(_REASONS[fault.kind], until if fault.kind in _NAMING_AN_END else ""))
+        seconds = _seconds_left(active, now)
+        response = request.app[REJECTION](_error(active, now))
         status = _status(fault.kind, fault.status, response.status)
         if status != response.status:
             response.set_status(status)
@@ -137,12 +128,10 @@ class HttpFaults:
 
     def _lied(self, method: str, path: str, response: web.StreamResponse) -> web.StreamResponse:
         """Return an answer with a lie about an order, if one is wanted; an answer without such a field uses none up."""
-        active = self.faults.newest("lie")
-        if active is None or not isinstance(response, web.Response) or response.status != 200:
+        if self.faults.newest("lie") is None or not isinstance(response, web.Response) or response.status != 200:
             return response
         answer = orjson.loads(response.text or "null")
-        lie = active.fault.lie or self.faults.random.choice(lies_of(self.faults.exchange))
-        if write_lie(self.faults.exchange, lie, method, path, answer) and self.faults.inject("lie") is not None:
+        if lie_to(self.faults, method, path, answer):
             response.body = orjson.dumps(answer)
         return response
 
@@ -159,6 +148,42 @@ class HttpFaults:
                 rows.insert(0, rows[0])
                 response.body = orjson.dumps(answer)
         return response
+
+
+def latency_seconds(faults: ExchangeFaults, path: str) -> float:
+    """Return how much longer an answer takes, there and back."""
+    active = faults.inject("latency", channel=path)
+    if active is None:
+        return 0
+    return (active.fault.milliseconds or _LATENCY_MILLISECONDS) / 1_000
+
+
+def lie_to(faults: ExchangeFaults, method: str, path: str, answer: object) -> bool:
+    """Write a lie about an order into the answer, if one is wanted and the answer has such a field."""
+    active = faults.newest("lie")
+    if active is None:
+        return False
+    lie = active.fault.lie or faults.random.choice(lies_of(faults.exchange))
+    return write_lie(faults.exchange, lie, method, path, answer) and faults.inject("lie") is not None
+
+
+def rejection_for(faults: ExchangeFaults, path: str, now: int) -> RequestRejectedError | None:
+    """Return what the exchange says in place of its answer to a call over a WebSocket; None if no fault wants that."""
+    for kind in HTTP_FAULTS:
+        active = faults.inject(kind, channel=path)
+        if active is not None:
+            return _error(active, now)
+    return None
+
+
+def _error(active: ActiveFault, now: int) -> RequestRejectedError:
+    until = str((now + round(_seconds_left(active, now) * MICROSECONDS)) // 1_000)
+    kind = active.fault.kind
+    return RequestRejectedError(_REASONS[kind], until if kind in _NAMING_AN_END else "")
+
+
+def _seconds_left(active: ActiveFault, now: int) -> float:
+    return active.seconds_left(now) or (1.0 if active.fault.kind == "http_429" else _BAN_SECONDS)
 
 
 def _status(kind: FaultKind, asked: int | None, own: int) -> int:

@@ -177,6 +177,11 @@ class Subscribers:
         """Apply the exchange's faults to connections from now on; `symbol_of` names the market of a channel."""
         self._faults = (faults, symbol_of)
 
+    @property
+    def faults(self) -> ExchangeFaults | None:
+        """The exchange's faults, once they apply."""
+        return None if self._faults is None else self._faults[0]
+
     def live_by(self, terms: SocketTerms, clock: Clock) -> None:
         """Apply these terms to connections from now on; the clock is not the exchange's, which a fault may skew."""
         self._terms = (terms, clock)

@@ -31,6 +31,7 @@ SDKS = [
     Sdk("krakenex==2.2.2", "use_krakenex.py", "kraken"),
     Sdk("python-kraken-sdk==3.5.1", "use_kraken_sdk.py", "kraken.account-2"),
     Sdk("binance-sdk-spot==13.3.0", "use_binance_sdk.py", "binance"),
+    Sdk("binance-sdk-spot==13.3.0", "use_binance_sdk_socket.py", "binance", ("socket",)),
     Sdk("python-binance==1.0.37", "use_python_binance.py", "binance"),
     Sdk("pybotters==1.11.2", "use_pybotters.py", "binance", ("binance",)),
     Sdk("pybotters==1.11.2", "use_pybotters.py", "bitflyer", ("bitflyer",)),
