@@ -10,11 +10,11 @@ import orjson
 
 from exchanges.ports.limits import Weights
 from exchanges.ports.order_calls import PrivateCall, SocketAnswer, SocketEnding, SocketWire
-from exchanges.ports.orders import AnswerNotUnderstoodError, optional_text_in, row_of, text_in
+from exchanges.ports.orders import AnswerNotUnderstoodError, number_in, optional_text_in, row_of
 
 _OPERATIONS = {"v5/order/create": "order.create", "v5/order/cancel": "order.cancel"}
 _SIGNED_FOR_MS = 10_000
-_RESTARTING = "10019"
+_RESTARTING = 10019
 """It takes nothing new and finishes what it has."""
 _OK = 200
 
@@ -58,8 +58,8 @@ class BybitOrderSocket:
         if call_id is None:
             # the answer to a ping
             return None
-        code = text_in(answer, "retCode")
-        body = {"retCode": int(code), "retMsg": answer.get("retMsg"), "result": answer.get("data") or {}}
+        code = int(number_in(answer, "retCode"))
+        body = {"retCode": code, "retMsg": answer.get("retMsg"), "result": answer.get("data") or {}}
         return SocketAnswer(call_id, _OK, body, ends=code == _RESTARTING)
 
 

@@ -78,6 +78,7 @@ FACTS = ExchangeFacts(
     ),
     # flags of a row of GET /api/v3/brokerage/market/products
     closes_by=("cancel_only", "post_only", "trading_disabled", "auction_mode", "view_only", "is_disabled"),
+    one_book_with=("coinbaseexchange",),
     # not USDC: its markets have the books of dollars, under the dollars' names (websocket/websocket-channels)
     codes=alike(*COMMON_CODES, "USD", "EUR", "GBP", "USDT"),
     spelling=Spelling(codes_of("USD USDC EUR GBP USDT BTC ETH")),

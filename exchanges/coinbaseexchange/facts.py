@@ -73,6 +73,7 @@ FACTS = ExchangeFacts(
     key_fields=("api_key", "secret", "password"),
     # GET /products
     closes_by=("cancel_only", "post_only", "trading_disabled", "auction_mode"),
+    one_book_with=("coinbase",),
     codes=alike(*COMMON_CODES, "USD", "EUR", "GBP", "USDT", "USDC"),
     symbol_codes=SYMBOL_CODES,
     transfers=(

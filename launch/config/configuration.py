@@ -22,7 +22,7 @@ from market.decide.settings import Settings
 from market.money import BoundedDecimal
 from market.validation_messages import error_text, fault_text, sentence_of
 from session.access_terms import AccessTerms
-from session.exchange_entries import Adapter
+from session.exchange_entries import Adapter, OrderTransport
 from session.simulated_market import DEFAULT_MARKET, MarketName
 
 DEFAULT_FILE = "arbitrage.toml"
@@ -55,6 +55,8 @@ class ExchangeConfiguration(BaseModel):
     """ccxt's name of the exchange, if ours is another one, for example for a second account."""
     adapter: Adapter | None = None
     """Our own reader and orders, or the generic ones on ccxt; default: our own if there are some."""
+    order_transport: OrderTransport | None = None
+    """How orders are sent; default: what was measured to be quicker, if the account's key allows it."""
     region: str | None = Field(default=None, pattern=r"^[a-z]{2,10}$")
     """Where the exchange is; default: as the exchange of that name in ccxt."""
 
@@ -139,6 +141,8 @@ class Configuration(BaseModel):
     """By name; all exchanges of a session have one mode."""
     generic_live: tuple[str, ...] = ()
     """Exchanges that may be traded on with money although they are reached through ccxt alone."""
+    unsimulated_live: tuple[str, ...] = ()
+    """Those of `generic_live` that no simulator stands behind."""
     port: int = Field(default=8000, ge=1, le=65_535)
     bind: str = "127.0.0.1"
     """The address the dashboard listens on; beyond loopback only if configured."""

@@ -5,14 +5,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from exchanges.accounts.wire_check import wire_fault
-from exchanges.catalogue import EXCHANGES, without_client_ids
+from exchanges.catalogue import EXCHANGES, own_facts, without_client_ids
 from exchanges.ccxt.facts import ccxt_facts
 from exchanges.ccxt.fitness import fitness_of
 from exchanges.errors import AccountRejectedError
 from launch.config.configuration import Configuration, ExchangeConfiguration
 from launch.errors import CannotStartError
 from market.instruments.assets import SessionCodes
-from session.exchange_entries import Adapter, ExchangeEntry
+from session.exchange_entries import Adapter, ExchangeEntry, OrderTransport
 from session.session import Mode
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
@@ -61,7 +61,8 @@ def _entry(config: Configuration, name: str, mode: Mode) -> ExchangeEntry:
         entry = ExchangeEntry(ccxt)
     else:
         entry = _generic_entry(config, name, ccxt, mode)
-    entry = replace(entry, said_codes=_said_codes(config, name))
+    _check_transport(name, entry, one.order_transport)
+    entry = replace(entry, said_codes=_said_codes(config, name), order_transport=one.order_transport)
     if ccxt in without_client_ids() and name != ccxt:
         raise CannotStartError(f"[exchange.{name}]: {ccxt} has no client order ids, and must be named {ccxt}.")
     if mode in ("live", "sandbox"):
@@ -84,9 +85,24 @@ def _generic_entry(config: Configuration, name: str, ccxt: str, mode: Mode) -> E
             f"{name} is reached through ccxt alone, which was never tried with money there; "
             f'to trade on it all the same, set generic_live = ["{name}"].'
         )
+    if mode == "live" and ccxt not in EXCHANGES and name not in config.unsimulated_live:
+        raise CannotStartError(
+            f"{name} has no simulator here: not one order was ever sent there or anywhere like it, and what it answers "
+            f'to ours is not known. Money may be lost by that alone; if you take it, set unsimulated_live = ["{name}"] '
+            "beside generic_live."
+        )
     if mode == "live" and fitness.no_live_because is not None:
         raise CannotStartError(f"{name} cannot be traded on: {fitness.no_live_because}.")
     return ExchangeEntry(ccxt, "generic", facts.rate_limit_ms, facts.leg_units)
+
+
+def _check_transport(name: str, entry: ExchangeEntry, transport: OrderTransport | None) -> None:
+    """Raise CannotStartError if orders cannot be sent so."""
+    has_socket = not entry.is_generic and own_facts(entry.ccxt).order_socket is not None
+    if transport == "socket" and not has_socket:
+        raise CannotStartError(
+            f'[exchange.{name}] order_transport = "socket": orders go there by REST alone; remove it.'
+        )
 
 
 def _check_wire(name: str, entry: ExchangeEntry) -> None:
@@ -97,10 +113,15 @@ def _check_wire(name: str, entry: ExchangeEntry) -> None:
 
 
 def _check_opt_in(config: Configuration, generic: Collection[str]) -> None:
-    """Reject a name that is not generic, because it is a typo. Raises CannotStartError."""
+    """Reject a name that needs no opt-in, because it is a typo. Raises CannotStartError."""
     for name in config.generic_live:
         if name not in generic:
             raise CannotStartError(f"generic_live names {name}, which is not an exchange reached through ccxt alone.")
+    for name in config.unsimulated_live:
+        if name not in config.generic_live or ccxt_id(config, name) in EXCHANGES:
+            raise CannotStartError(
+                f"unsimulated_live names {name}, which is not one of generic_live without a simulator."
+            )
 
 
 def _check_simulated(entries: Mapping[str, ExchangeEntry]) -> None:

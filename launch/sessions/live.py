@@ -10,12 +10,14 @@ from typing import Literal
 
 from exchanges.accounts.exchange_rules import exchange_rules
 from exchanges.accounts.key_rights import refusal
+from exchanges.accounts.order_apis import order_socket
 from exchanges.catalogue import sandboxes
 from exchanges.ccxt.client import make_exchange, session_config
 from exchanges.errors import AccountRejectedError, ExchangeUnavailableError
 from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.session_options import SessionOptions
+from launch.config.shared_books import check_books_apart
 from launch.config.transfers import session_transfers
 from launch.config.watched_cycles import chosen_cycles
 from launch.errors import CannotStartError
@@ -72,7 +74,9 @@ def check_live(home: Path, config: Configuration, environment: Mapping[str, str]
 def live_session(home: Path, options: SessionOptions, config: Configuration) -> Session:
     """Return the session. Raises CannotStartError for a configuration that mixes modes or names an exchange that has no
     such mode."""
-    return session_at_exchanges(home, options, config, real_mode(config))
+    session = session_at_exchanges(home, options, config, real_mode(config))
+    check_books_apart(session)
+    return session
 
 
 def session_at_exchanges(home: Path, options: SessionOptions, config: Configuration, mode: Mode) -> Session:
@@ -158,11 +162,19 @@ def real_mode(config: Configuration) -> RealMode:
 
 def check_accounts(session: Session, environment: Mapping[str, str]) -> None:
     """Check the arm flag, keys and addresses of every exchange, without a request. Raises CannotStartError."""
+    owners: dict[tuple[str, str], str] = {}
     for exchange in _traded(session):
         try:
-            make_exchange(session_config(session, exchange, environment), environment)
+            account = session_config(session, exchange, environment)
+            order_socket(account.entry, make_exchange(account, environment))
         except AccountRejectedError as error:
             raise CannotStartError(f"{error}.") from None
+        key = "" if account.credentials is None else account.credentials.api_key
+        owner = owners.setdefault((account.entry.ccxt, key), exchange)
+        if owner != exchange:
+            raise CannotStartError(
+                f"{owner} and {exchange} have the same API key, so one account: its balances would count twice."
+            )
 
 
 async def with_exchange_rules(session: Session, environment: Mapping[str, str]) -> tuple[Session, dict[str, Decimal]]:

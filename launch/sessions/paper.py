@@ -13,6 +13,7 @@ from launch.config.configuration import Configuration, first_settings
 from launch.config.configured_entries import ccxt_id, session_entries
 from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions, SessionOptions
+from launch.config.shared_books import shared_book_notes
 from launch.config.transfers import session_transfers
 from launch.config.watched_cycles import chosen_cycles, cycle_notes
 from launch.errors import CannotStartError
@@ -88,7 +89,7 @@ async def run_session(
     if options.report is not None:
         check_writable(options.report, "--report")
     claim_web_port(session.page.host, session.page.port)
-    for note in cycle_notes(config, session):
+    for note in (*cycle_notes(config, session), *shared_book_notes(session)):
         echo(note)
     moved = set_aside_other_layout(session.home)
     if moved is not None:

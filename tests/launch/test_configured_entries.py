@@ -14,7 +14,7 @@ from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.paper import named_markets, paper_session, paper_settings
 from launch.sessions.public_paper import check_public, public_session
-from session.exchange_entries import ExchangeEntry
+from session.exchange_entries import ExchangeEntry, OrderTransport
 from session.session import Mode, Session
 
 ACCOUNTS = {"kraken": {"mode": "live"}, "kraken2": {"mode": "live", "ccxt": "kraken", "region": "eu"}}
@@ -59,7 +59,23 @@ def test_money_is_traded_through_ccxt_only_where_the_exchange_is_named(name: str
     live = {name: {"mode": "live"}}
     with pytest.raises(CannotStartError, match=rf'set generic_live = \["{name}"\]'):
         session_entries(configured(exchange=live), "live")
-    assert name in session_entries(configured(exchange=live, generic_live=[name]), "live")
+    with pytest.raises(CannotStartError, match=rf'no simulator here.*set unsimulated_live = \["{name}"\]'):
+        session_entries(configured(exchange=live, generic_live=[name]), "live")
+    both = configured(exchange=live, generic_live=[name], unsimulated_live=[name])
+    assert name in session_entries(both, "live")
+
+
+def test_one_opt_in_is_enough_where_a_simulator_stands_behind() -> None:
+    second = {"kraken2": {"mode": "live", "ccxt": "kraken", "adapter": "generic"}}
+    config = configured(exchange=second, generic_live=["kraken2"])
+    assert session_entries(config, "live")["kraken2"].is_generic
+
+
+@pytest.mark.parametrize("transport", ["socket", "rest"])
+def test_it_is_chosen_how_orders_are_sent(transport: OrderTransport) -> None:
+    config = configured(exchange={"binance": {"mode": "live", "order_transport": transport}})
+    expected = ExchangeEntry("binance", order_transport=transport)
+    assert session_entries(config, "live") == {"binance": expected}
 
 
 REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
@@ -74,6 +90,28 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
     ),
     "no sandbox": ({"exchange": {"kraken": {"adapter": "generic"}}}, "kraken", "sandbox", "has no sandbox here"),
     "a slip of the pen": ({"generic_live": ["okz"]}, "kraken", "live", "generic_live names okz, which is not"),
+    "a simulator needs no second opt-in": (
+        {
+            "exchange": {"kraken": {"adapter": "generic"}},
+            "generic_live": ["kraken"],
+            "unsimulated_live": ["kraken"],
+        },
+        "kraken",
+        "live",
+        "unsimulated_live names kraken, which is not one of generic_live without a simulator",
+    ),
+    "the second opt-in alone": (
+        {"exchange": {"kucoin": {"mode": "live"}}, "unsimulated_live": ["kucoin"]},
+        "kucoin",
+        "live",
+        'set generic_live = ["kucoin"]',
+    ),
+    "no orders by socket": (
+        {"exchange": {"bitstamp": {"order_transport": "socket"}}},
+        "bitstamp",
+        "live",
+        'order_transport = "socket": orders go there by REST alone',
+    ),
     "verified needs no opt-in": ({"generic_live": ["kraken"]}, "kraken", "live", "generic_live names kraken"),
     "orders without an id of ours": (
         {"exchange": {"bitflyer2": {"ccxt": "bitflyer"}}},
@@ -82,19 +120,19 @@ REFUSED: dict[str, tuple[dict[str, object], str, Mode, str]] = {
         "bitflyer has no client order ids, and must be named bitflyer",
     ),
     "it takes no ids as long as ours": (
-        {"exchange": {"gate": {"mode": "live"}}, "generic_live": ["gate"]},
+        {"exchange": {"gate": {"mode": "live"}}, "generic_live": ["gate"], "unsimulated_live": ["gate"]},
         "gate",
         "live",
         "gate cannot be traded on: it is not known to keep our order ids",
     ),
     "ccxt does not send our ids": (
-        {"exchange": {"cryptocom": {"mode": "live"}}, "generic_live": ["cryptocom"]},
+        {"exchange": {"cryptocom": {"mode": "live"}}, "generic_live": ["cryptocom"], "unsimulated_live": ["cryptocom"]},
         "cryptocom",
         "live",
         f"cryptocom cannot be traded on: ccxt {version('ccxt')} sends no params.client_oid, where our order id must",
     ),
     "ended orders cannot be listed": (
-        {"exchange": {"gemini": {"mode": "live"}}, "generic_live": ["gemini"]},
+        {"exchange": {"gemini": {"mode": "live"}}, "generic_live": ["gemini"], "unsimulated_live": ["gemini"]},
         "gemini",
         "live",
         "gemini cannot be traded on: ccxt cannot list ended orders there",
