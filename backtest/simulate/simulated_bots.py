@@ -20,6 +20,7 @@ from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from bots.loop import ROUND_SECONDS
 from bots.server_clock import ServerClock
+from market.accounting.transfer_terms import terms_of
 from market.decide.circuit_breaker import FailureKind
 from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
@@ -81,6 +82,7 @@ class SimulatedBots:
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.cache = StateCache(store.settings.in_force())
+        self.cache.transfer_terms = terms_of(parameters.transfers)
         if parameters.rate_limits:
             self.cache.partners = partners_of("", {name: ExchangeEntry(name) for name in accounts}, agenda.now)
             self.cache.place_values = PlaceValues(self.cache.partners.paces())
@@ -125,7 +127,7 @@ class SimulatedBots:
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
         if reason in (None, BELOW_THRESHOLD):
             self._refusals.let_through(one.pair)
-        if reason is not None:
+        if reason is not None and not self._may_bring_back(opportunity, reason):
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         run_to_end(self._reserver.attempt(opportunity))
@@ -134,6 +136,10 @@ class SimulatedBots:
         if not is_begun:
             self._refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
         return rejected if is_begun or rejected is not None else EXPIRED
+
+    def _may_bring_back(self, opportunity: Opportunity, reason: str) -> bool:
+        """Whether only the lower threshold of a trade that brings inventory back could be meant for it."""
+        return reason == BELOW_THRESHOLD and self.cache.imbalance(opportunity) is not None
 
     def see_day(self) -> None:
         """Put the fees of this day in force, if exchanges have tiers."""

@@ -75,8 +75,12 @@ class StandingRefusals:
         settings = self._cache.settings
         if settings is not self._settings:
             self._follow(settings)
-        if one.net_bps < self._threshold(one.pair, settings):
+        threshold = self._threshold(one.pair, settings)
+        if one.net_bps < threshold - settings.rebalancing_bps:
             return BELOW_THRESHOLD if one.pair in self._let_through else None
+        if one.net_bps < threshold:
+            # it depends on what lies where
+            return None
         standing = self._holding(one, now)
         return None if standing is None or not self._passes(one, now, settings) else standing.reason
 

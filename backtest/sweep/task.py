@@ -15,6 +15,7 @@ from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
 from backtest.simulate.trade_simulation import trade_sightings
 from backtest.sweep.candidates import Candidates
+from backtest.sweep.cycle_candidates import CycleCandidates
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.parameters import Variable, variables_of, with_values
 from backtest.sweep.results import WHOLE, SetResult, result_of
@@ -46,6 +47,7 @@ class SweepTask:
     history: QuoteHistory
     spans: tuple[Span, ...]
     marks: Marks
+    cycles: CycleCandidates
     sizes: SharedSizes = field(default_factory=SharedSizes)
     """Sizings that sets have in common."""
 
@@ -55,14 +57,15 @@ class SweepTask:
         if parameters is None:
             return []
         found = self.candidates.sightings_under(parameters.settings)
-        whole = trade_sightings(found, self.history, self.markets, parameters, self._windows(parameters), self.sizes)
+        windows, cycles = self._windows(parameters), self.cycles.feed(parameters)
+        whole = trade_sightings(found, self.history, self.markets, parameters, windows, self.sizes, cycles)
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
             mine = [one for one in found if span.start <= one.event_time < span.end]
             history = self.history.until(span.end)
-            windows = self._windows(parameters)
-            outcome = trade_sightings(mine, history, self.markets, parameters, windows, self.sizes)
+            windows, cycles = self._windows(parameters), self.cycles.feed(parameters, span)
+            outcome = trade_sightings(mine, history, self.markets, parameters, windows, self.sizes, cycles)
             results.append(result_of(number, span.number, point, outcome))
         return results
 
@@ -106,6 +109,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         history=quote_history_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),
+        cycles=CycleCandidates(tick_set),
     )
     # candidates live as long as the worker: collecting garbage among them in each run gains nothing
     gc.collect()

@@ -247,7 +247,9 @@ def _sets(arguments: argparse.Namespace) -> int:
 
 def _backtest(arguments: argparse.Namespace) -> int:
     from launch.commands.backtest import BacktestOptions, run_backtest_command
+    from launch.config.transfers import session_transfers
 
+    config = read_configuration(arguments.config, os.environ)
     options = BacktestOptions(
         names=tuple(arguments.names),
         master=arguments.master,
@@ -261,7 +263,8 @@ def _backtest(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         follow_settings=arguments.follow_settings,
         config=arguments.config,
-        cycles=read_configuration(arguments.config, os.environ).cycles,
+        cycles=config.cycles,
+        transfers=session_transfers(config.transfers),
         rate_limits=arguments.rate_limits,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
@@ -270,7 +273,9 @@ def _backtest(arguments: argparse.Namespace) -> int:
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from launch.commands.sweep import SweepOptions, run_sweep_command
+    from launch.config.transfers import session_transfers
 
+    config = read_configuration(arguments.config, os.environ)
     options = SweepOptions(
         names=tuple(arguments.names),
         grid=tuple(arguments.grid),
@@ -286,6 +291,9 @@ def _sweep(arguments: argparse.Namespace) -> int:
         resume=arguments.resume,
         show=arguments.show,
         json=arguments.json,
+        config=arguments.config,
+        cycles=config.cycles,
+        transfers=session_transfers(config.transfers),
     )
     return run_sweep_command(home_folder(), options, echo)
 

@@ -81,9 +81,11 @@ class Sizing:
     walk: Walk
 
 
-def walk_terms(buy: SizingSide, sell: SizingSide, settings: Settings) -> WalkTerms:
-    """Return the terms on which both are traded: a unit pays if it brings at least the threshold."""
-    least = settings.threshold(buy.market.base, buy.market.exchange, sell.market.exchange)
+def walk_terms(buy: SizingSide, sell: SizingSide, settings: Settings, least: float | None = None) -> WalkTerms:
+    """Return the terms on which both are traded: a unit pays if it brings at least the threshold. `least`: in place of
+    the settings' own."""
+    if least is None:
+        least = settings.threshold(buy.market.base, buy.market.exchange, sell.market.exchange)
     return _terms(buy, sell, decimal_of_double(least))
 
 
