@@ -54,7 +54,6 @@ ROLES: Mapping[str, LoginRights] = {
             stored.STEPS,
             stored.ORDER_RESULTS,
             stored.REJECTIONS,
-            stored.CYCLE_REJECTIONS,
             stored.EPISODES,
             stored.FILLS,
             stored.HEALTH,

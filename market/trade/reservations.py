@@ -146,8 +146,7 @@ def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
         day_net=rows.day_net,
         unexplained=rows.unexplained,
     )
-    imbalance = None if request.context is None else request.context.imbalance
-    return DecisionContext(request.opportunity, rows.settings or request.settings, risk, imbalance=imbalance)
+    return DecisionContext(request.opportunity, rows.settings or request.settings, risk)
 
 
 def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:

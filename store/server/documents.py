@@ -40,7 +40,6 @@ CYCLE_TRADES = "cycle_trades"
 ORDER_RESULTS = "order_results"
 """What became of orders, until it is booked."""
 REJECTIONS = "rejections"
-CYCLE_REJECTIONS = "cycle_rejections"
 EPISODES = "episodes"
 """One document per episode of opportunities; none of what earlier versions saw."""
 FILLS = "fills"
@@ -87,7 +86,6 @@ COLLECTIONS = (
     STEPS,
     ORDER_RESULTS,
     REJECTIONS,
-    CYCLE_REJECTIONS,
     EPISODES,
     FILLS,
     HEALTH,
@@ -143,7 +141,7 @@ def arbitrage_document(arbitrage: Arbitrage) -> Document:
 
 
 def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
-    return value_of(_ARBITRAGE, document)
+    return _value(_ARBITRAGE, document)
 
 
 def average_state_document(state: AverageState) -> Document:
@@ -151,7 +149,7 @@ def average_state_document(state: AverageState) -> Document:
 
 
 def average_state_of(document: Mapping[str, object]) -> AverageState:
-    return value_of(_AVERAGE_STATE, document)
+    return _value(_AVERAGE_STATE, document)
 
 
 def average_trade_document(trade: AverageTrade) -> Document:
@@ -163,7 +161,7 @@ def average_order_document(order: AverageOrder) -> Document:
 
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
-    return value_of(_AVERAGE_TRADE, document)
+    return _value(_AVERAGE_TRADE, document)
 
 
 def cycle_trade_document(trade: CycleTrade) -> Document:
@@ -171,7 +169,7 @@ def cycle_trade_document(trade: CycleTrade) -> Document:
 
 
 def cycle_trade_of(document: Mapping[str, object]) -> CycleTrade:
-    return value_of(_CYCLE_TRADE, document)
+    return _value(_CYCLE_TRADE, document)
 
 
 def feed_document(state: FeedState) -> Document:
@@ -193,7 +191,7 @@ def balance_of(document: Document) -> BalanceRow:
 
 
 def feed_of(document: Mapping[str, object]) -> FeedState:
-    return value_of(_FEED, document)
+    return _value(_FEED, document)
 
 
 def lease_document(lease: Lease) -> Document:
@@ -201,7 +199,7 @@ def lease_document(lease: Lease) -> Document:
 
 
 def lease_of(document: Mapping[str, object]) -> Lease:
-    return value_of(_LEASE, document)
+    return _value(_LEASE, document)
 
 
 def fill_document(fill: Fill) -> Document:
@@ -209,7 +207,7 @@ def fill_document(fill: Fill) -> Document:
 
 
 def fill_of(document: Mapping[str, object]) -> Fill:
-    return value_of(_FILL, document)
+    return _value(_FILL, document)
 
 
 def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable[Grant]) -> Document:
@@ -221,7 +219,7 @@ def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable
 def grants_of(step: Mapping[str, object]) -> list[Grant]:
     """Those of a step's document; none of one of an earlier version."""
     grants = step.get("grants")
-    return [value_of(_GRANT, document) for document in grants] if isinstance(grants, list) else []
+    return [_value(_GRANT, document) for document in grants] if isinstance(grants, list) else []
 
 
 def order_result_document(result: OrderResult, at: int) -> Document:
@@ -230,7 +228,7 @@ def order_result_document(result: OrderResult, at: int) -> Document:
 
 
 def order_result_of(document: Mapping[str, object]) -> OrderResult:
-    return value_of(_ORDER_RESULT, document)
+    return _value(_ORDER_RESULT, document)
 
 
 def health_document(health: Health) -> Document:
@@ -238,7 +236,7 @@ def health_document(health: Health) -> Document:
 
 
 def health_of(document: Mapping[str, object]) -> Health:
-    return value_of(_HEALTH, document)
+    return _value(_HEALTH, document)
 
 
 def opportunity_document(opportunity: Opportunity) -> Document:
@@ -247,7 +245,7 @@ def opportunity_document(opportunity: Opportunity) -> Document:
 
 
 def opportunity_of(document: Mapping[str, object]) -> Opportunity:
-    return value_of(_OPPORTUNITY, document)
+    return _value(_OPPORTUNITY, document)
 
 
 def rejection_document(rejection: Rejection) -> Document:
@@ -269,7 +267,7 @@ def rejection_of(document: Mapping[str, object]) -> Rejection:
     """Return the rejection; its tradable profit is stored as a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
-    return value_of(_REJECTION, {**document, "tradable": number})
+    return _value(_REJECTION, {**document, "tradable": number})
 
 
 def episode_update(episode: Episode, session_id: str, now: int) -> tuple[Document, Document]:
@@ -343,7 +341,7 @@ def settings_of(document: Mapping[str, object]) -> Settings:
     if document.get("trading_enabled") is False:
         # the kill switch of earlier versions: stays in effect
         known.setdefault("trading_state", HALTED)
-    return value_of(_SETTINGS, known)
+    return _value(_SETTINGS, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +428,7 @@ def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
     return {str(name): plain(each) for name, each in adapter.dump_python(value).items()}
 
 
-def value_of(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
+def _value(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
     """Raise StoreError if the document is of another version of this program."""
     try:
         return adapter.validate_python(document)
