@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.cycles import CycleTerms
 from market.money import BoundedDecimal
@@ -53,5 +54,7 @@ class Parameters:
     again at the first opportunity of each day (UTC). Detection uses the fees of the settings."""
     volumes: dict[str, BoundedDecimal] = field(default_factory=dict)
     """Exchange → amount traded there in the 30 days before, in the settlement currency."""
+    transfers: tuple[TransferTerms, ...] = ()
+    """What sending away from the exchanges costs."""
     cycles: CycleTerms | None = None
     """Which cycles are looked for and traded beside pairs of exchanges; None: none."""

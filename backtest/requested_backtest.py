@@ -13,7 +13,9 @@ from backtest.parameters import Balances, FeeTier, Latency, Parameters
 from backtest.replay_profiles import FEE_RATE, ReplayProfile, profile_of
 from backtest.result.quote_spacing import default_quote_age_ms, spacing_of
 from backtest.simulate.settings_changes import SettingsChange, logged_settings
+from exchanges.catalogue import known_transfers
 from exchanges.simulated_markets import taker_fees
+from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.cycles import CycleTerms
 from market.instruments.markets import Market, crosses_of
@@ -52,6 +54,8 @@ class RequestedBacktest:
     follow_logged_settings: bool = False
     cycles: CycleTerms | None = None
     rate_limits: bool = False
+    transfers: tuple[TransferTerms, ...] = field(default_factory=known_transfers)
+    """What sending away from exchanges costs."""
 
 
 def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
@@ -91,6 +95,7 @@ def parameters_for(tick_set: TickSet, request: RequestedBacktest) -> Parameters:
         seed=request.seed,
         follow_logged_settings=request.follow_logged_settings,
         cycles=request.cycles,
+        transfers=tuple(terms for terms in request.transfers if terms.exchange in exchanges),
         rate_limits=request.rate_limits,
     )
 

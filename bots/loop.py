@@ -18,6 +18,7 @@ from bots.decide.failover import DecisionTurns
 from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
+from bots.execute.cycle_rejection_log import CycleRejectionLog
 from bots.execute.due_actions import DueAction, Executing, due_actions, has_leg_at
 from bots.execute.leg_executor import LegExecutor
 from bots.execute.order_lookup import UNKNOWN_AFTER_SECONDS
@@ -25,7 +26,6 @@ from bots.execute.posted_orders import PostedOrders
 from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.retry import BackgroundTask, retry_until_done, run_forever
-from bots.rounds import ROUND_SECONDS
 from bots.server_clock import ServerClock
 from bots.subscriptions import Signal
 from bots.trade_veto import TradeVeto
@@ -54,9 +54,11 @@ from streams.records import Record
 
 log = logging.getLogger(__name__)
 
+ROUND_SECONDS = 0.5
 PATIENT_ROUNDS = 2
 """How much longer a round is while another process decides: grants come by a stream, so it finds little there."""
 REJECTIONS_SECONDS = 0.5
+CYCLE_REJECTIONS_SECONDS = 5.0
 DRAIN_SECONDS = 15.0
 DRAIN_POLL_SECONDS = 0.1
 HEARING_POLL_SECONDS = 0.02
@@ -160,7 +162,8 @@ class BotLoop:
     def trade_cycles(self, cycles: Iterable[Cycle], currency: str) -> None:
         """Trade these cycles too; their markets must be among those of this loop. `currency`: the settlement
         currency."""
-        reserver = self.reserver
+        reserver, rejections = self.reserver, CycleRejectionLog()
+        self._errands = (*self._errands, partial(self._write_cycle_rejections, rejections))
         self.cycles = CycleReserver(
             store=self.store,
             cycles={cycle.cycle_id: cycle for cycle in cycles},
@@ -170,6 +173,7 @@ class BotLoop:
             execute=self._execute_own,
             # a session with cycles has one partition
             actor=partial(self.turns.decider_of, ""),
+            rejections=rejections,
             turns=reserver.turns,
             wall_clock=reserver.wall_clock,
         )
@@ -192,7 +196,6 @@ class BotLoop:
             tasks.create_task(self.reserver.work())
             if self.cycles is not None:
                 tasks.create_task(self.cycles.work())
-                tasks.create_task(self.cycles.report())
             while not self.cache.hears_settings():
                 await SystemClock().sleep(HEARING_POLL_SECONDS)
             with suppress(ExchangeUnavailableError):
@@ -413,3 +416,8 @@ class BotLoop:
         while True:
             await SystemClock().sleep(REJECTIONS_SECONDS)
             await self.rejection_log.write(self.store, self.reserver.clock.now())
+
+    async def _write_cycle_rejections(self, rejections: CycleRejectionLog) -> None:
+        while True:
+            await SystemClock().sleep(CYCLE_REJECTIONS_SECONDS)
+            await rejections.write(self.store, self.reserver.wall_clock())

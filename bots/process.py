@@ -25,6 +25,7 @@ from exchanges.paper.account import PaperAccount
 from exchanges.paper.conditions import FillConditions
 from exchanges.paper.journal import PaperJournal
 from exchanges.ports.account import TradingAccount
+from market.accounting.transfer_terms import terms_of
 from market.decide.market_rules import market_in_force
 from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
@@ -133,6 +134,7 @@ async def _run_bot_loop(
     stack: AsyncExitStack,
     ready: Callable[[], None],
 ) -> None:
+    bot_loop.cache.transfer_terms = terms_of(session.reach.transfers)
     topics = (OPPORTUNITIES, CYCLE_OPPORTUNITIES, SPREADS) if session.trades_cycles else (OPPORTUNITIES, SPREADS)
     if session.trades_cycles:
         bot_loop.trade_cycles(session.watched_cycles(), session.settlement_currency)

@@ -19,7 +19,8 @@ from bots.execute.leg_executor import NOTHING_FILLED
 from bots.execute.order_lookup import order_of
 from exchanges.errors import OrderRejectedError
 from market.decide.kill_switch import HALTED, permits_orders
-from market.instruments.cycles import CycleTerms, WatchedCycles, watched_cycles
+from market.decide.settings import Settings
+from market.instruments.cycles import Cycle, CycleTerms, WatchedCycles, watched_cycles
 from market.instruments.orders import OrderReport
 from market.money import ZERO
 from market.trade.cycle_lifecycle import cycle_booked
@@ -33,6 +34,8 @@ from store.memory.store import MemoryTradeStore
 from store.records.cycle_step import CycleStepRequest
 from tick_sets.sets.tick_set import TickSet
 
+Search = Callable[[tuple[Cycle, ...], Settings], Iterable[CycleSighting]]
+"""What is found of these cycles under these settings, in the order of time."""
 BY_BOOKS = frozenset(("too_small", "limit_reached", "insufficient_balance", "liquidity_used"))
 """Reasons that take exact sizing to find, and last as long as nothing else is traded and nothing better is shown."""
 
@@ -192,9 +195,9 @@ class CycleTrader:
         self._follow(after.trade)
 
 
-def cycle_feed(tick_set: TickSet, parameters: Parameters) -> CycleFeed | None:
-    """Return what is found of cycles in a set, read as it is asked for; None if they are not asked for. Raises
-    ImportRejectedError if the set cannot be read."""
+def cycle_feed(tick_set: TickSet, parameters: Parameters, found: Search | None = None) -> CycleFeed | None:
+    """Return what is found of cycles in a set, read as it is asked for; None if they are not asked for. `found` answers
+    as `cycle_sightings`, for several runs at once. Raises ImportRejectedError if the set cannot be read."""
     terms, manifest = parameters.cycles, tick_set.manifest
     if terms is None:
         return None
@@ -204,5 +207,6 @@ def cycle_feed(tick_set: TickSet, parameters: Parameters) -> CycleFeed | None:
     }
     settings, settlement = parameters.settings, manifest.settlement_currency
     watched = watched_cycles(manifest.markets, terms, settlement, settings.taker_fees, held)
-    sightings = cycle_sightings(tick_set, watched.cycles, settings) if watched.cycles else ()
+    search = found or partial(cycle_sightings, tick_set)
+    sightings = search(watched.cycles, settings) if watched.cycles else ()
     return CycleFeed(terms, watched, sightings, settlement, opening_marks(tick_set))

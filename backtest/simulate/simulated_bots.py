@@ -18,8 +18,9 @@ from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
-from bots.rounds import ROUND_SECONDS
+from bots.loop import ROUND_SECONDS
 from bots.server_clock import ServerClock
+from market.accounting.transfer_terms import terms_of
 from market.decide.circuit_breaker import FailureKind
 from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
@@ -81,6 +82,7 @@ class SimulatedBots:
         self._decision = round(parameters.decision_ms * 1_000)
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.cache = StateCache(store.settings.in_force())
+        self.cache.transfer_terms = terms_of(parameters.transfers)
         if parameters.rate_limits:
             self.cache.partners = partners_of("", {name: ExchangeEntry(name) for name in accounts}, agenda.now)
             self.cache.place_values = PlaceValues(self.cache.partners.paces())
@@ -88,7 +90,7 @@ class SimulatedBots:
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._limits = NotionalLimits()
-        self.refusals = StandingRefusals(self.cache, self._markets, self.bounds)
+        self._refusals = StandingRefusals(self.cache, self._markets, self.bounds)
         self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reserver = self._one_reserver(sized)
@@ -113,7 +115,7 @@ class SimulatedBots:
             self.missed += 1
             return EXPIRED
         # most opportunities end here, before they are whole
-        reason = self.refusals.reason(one, now)
+        reason = self._refusals.reason(one, now)
         if reason is None:
             return self._decided(one)
         self.rejections.count(reason)
@@ -124,16 +126,20 @@ class SimulatedBots:
         opportunity = one.opportunity
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
         if reason in (None, BELOW_THRESHOLD):
-            self.refusals.let_through(one.pair)
-        if reason is not None:
+            self._refusals.let_through(one.pair)
+        if reason is not None and not self._may_bring_back(opportunity, reason):
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
         run_to_end(self._reserver.attempt(opportunity))
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
         if not is_begun:
-            self.refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
+            self._refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
         return rejected if is_begun or rejected is not None else EXPIRED
+
+    def _may_bring_back(self, opportunity: Opportunity, reason: str) -> bool:
+        """Whether only the lower threshold of a trade that brings inventory back could be meant for it."""
+        return reason == BELOW_THRESHOLD and self.cache.imbalance(opportunity) is not None
 
     def see_day(self) -> None:
         """Put the fees of this day in force, if exchanges have tiers."""
@@ -143,7 +149,7 @@ class SimulatedBots:
     def see_balances(self, places: Iterable[tuple[str, str]]) -> None:
         """Learn that others than these bots moved those balances: (exchange, currency)."""
         self.cache.update_some_balances(self._store.balances.of(places))
-        self.refusals.changed()
+        self._refusals.changed()
 
     def see_order(self, exchange: str, value: Decimal) -> None:
         """Learn that an order has ended that the rate limits and the fees count; `value` in the settlement currency."""
@@ -155,11 +161,7 @@ class SimulatedBots:
 
     def tradable(self, one: Sighting) -> Decimal:
         """Return what one trade on it could have had now."""
-        return self.tradable_at(one, self._agenda.now())
-
-    def tradable_at(self, one: Sighting, now: int) -> Decimal:
-        """Return the same at another time, by what is known now."""
-        if self.refusals.misses_nothing(one, now):
+        if self._refusals.misses_nothing(one, self._agenda.now()):
             return ZERO
         return tradable_profit(one.opportunity, self.bounds(one.opportunity))
 
@@ -221,7 +223,7 @@ class SimulatedBots:
             return False
         self.cache.update_arbitrage(arbitrage)
         self.cache.update_some_balances(self._store.balances.of(_places(arbitrage)))
-        self.refusals.changed()
+        self._refusals.changed()
         if arbitrage.state in OPEN_STATES:
             self._work_on(arbitrage)
         return True
@@ -263,7 +265,7 @@ class SimulatedBots:
         self._health[exchange].record_failure(kind, subject)
         run_to_end(self._health[exchange].write())
         self._health[exchange].observe(run_to_end(self._store.overview()))
-        self.refusals.changed()
+        self._refusals.changed()
 
 
 def _places(arbitrage: Arbitrage) -> Iterator[tuple[str, str]]:

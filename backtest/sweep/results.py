@@ -35,6 +35,7 @@ _FIELDS: dict[str, pa.DataType] = {
     "sortino": pa.float64(),
     "is_balanced": pa.bool_(),
     "digest": pa.string(),
+    "cycles": pa.int64(),
 }
 PERFORMANCE_AMOUNTS = ("return_on_capital", "turnover", "marked_gain")
 """Fields of the performance, by the same names in both."""
@@ -67,6 +68,8 @@ class SetResult:
     marked_gain: Decimal | None = None
     sharpe: float | None = None
     sortino: float | None = None
+    cycles: int = 0
+    """Trades on cycles, beside `trades` of pairs; all money is of both."""
 
     @property
     def net(self) -> Decimal:
@@ -88,6 +91,7 @@ def result_of(
         missed=outcome.missed,
         is_balanced=outcome.is_balanced,
         digest=digest_of(outcome),
+        cycles=0 if outcome.cycles is None else len(outcome.cycles.trades),
     )
     if performance is None:
         return result
@@ -143,6 +147,7 @@ def _row_of(result: SetResult) -> dict[str, object]:
         "sortino": result.sortino,
         "is_balanced": result.is_balanced,
         "digest": result.digest,
+        "cycles": result.cycles,
     }
 
 
@@ -163,4 +168,6 @@ def _result_of(row: dict[str, Any]) -> SetResult:
         **{name: None if row[name] is None else decimal_of(row[name]) for name in PERFORMANCE_AMOUNTS},
         sharpe=row["sharpe"],
         sortino=row["sortino"],
+        # what earlier versions wrote has none
+        cycles=row.get("cycles") or 0,
     )

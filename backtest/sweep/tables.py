@@ -133,12 +133,15 @@ def _rankings(results: Sequence[SetResult]) -> Iterable[tuple[str, list[SetResul
 
 
 def _set_lines(results: Sequence[SetResult]) -> list[str]:
-    figures = f"{'net':>14} {'max drawdown':>12} {'trades':>8} {'return':>10} {'Sharpe':>8} {'missed profit':>14}"
+    has_cycles = any(result.cycles for result in results)
+    trades = f"{'trades':>8}" + (f" {'cycles':>8}" if has_cycles else "")
+    figures = f"{'net':>14} {'max drawdown':>12} {trades} {'return':>10} {'Sharpe':>8} {'missed profit':>14}"
     head = f"  {'set':>6} {figures}  parameters"
     return [
         head,
         *(
             f"  {result.number:>6} {result.net:>14.2f} {-result.drawdown:>z12.2f} {result.trades:>8}"
+            f"{f' {result.cycles:>8}' if has_cycles else ''}"
             f" {_return(result):>10} {_sharpe(result):>8} {result.missed:>14.2f}  {_parameters(result)}"
             for result in results
         ),
@@ -250,6 +253,7 @@ def _set_json(result: SetResult) -> dict[str, object]:
         "parameters": {name: text_of(value) for name, value in result.point},
         "opportunities": result.opportunities,
         "trades": result.trades,
+        "cycles": result.cycles,
         "rejected": result.rejected,
         "pnl": {name: text_of(amount) for name, amount in result.profit.items()},
         "drawdown": text_of(result.drawdown),

@@ -8,15 +8,14 @@ from pathlib import Path
 
 from backtest.detect.batch_detection import layout_of_set
 from backtest.detect.found_opportunities import opportunities_of
-from backtest.detect.sighting_windows import SightingWindow
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
-from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
-from backtest.simulate.trade_simulation import trade_windows
+from backtest.simulate.trade_simulation import trade_sightings
 from backtest.sweep.candidates import Candidates
+from backtest.sweep.cycle_candidates import CycleCandidates
 from backtest.sweep.parameter_grids import Point
 from backtest.sweep.parameters import Variable, variables_of, with_values
 from backtest.sweep.results import WHOLE, SetResult, result_of
@@ -48,6 +47,7 @@ class SweepTask:
     history: QuoteHistory
     spans: tuple[Span, ...]
     marks: Marks
+    cycles: CycleCandidates
     sizes: SharedSizes = field(default_factory=SharedSizes)
     """Sizings that sets have in common."""
 
@@ -56,19 +56,18 @@ class SweepTask:
         parameters = with_values(self.definition.parameters, point, self.variables)
         if parameters is None:
             return []
-        settings, candidates = parameters.settings, self.candidates
-        whole = self._traded(candidates.window_under(settings), self.history, parameters)
+        found = self.candidates.sightings_under(parameters.settings)
+        windows, cycles = self._windows(parameters), self.cycles.feed(parameters)
+        whole = trade_sightings(found, self.history, self.markets, parameters, windows, self.sizes, cycles)
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
-            found = candidates.window_under(settings, span.start, span.end)
-            outcome = self._traded(found, self.history.until(span.end), parameters)
+            mine = [one for one in found if span.start <= one.event_time < span.end]
+            history = self.history.until(span.end)
+            windows, cycles = self._windows(parameters), self.cycles.feed(parameters, span)
+            outcome = trade_sightings(mine, history, self.markets, parameters, windows, self.sizes, cycles)
             results.append(result_of(number, span.number, point, outcome))
         return results
-
-    def _traded(self, found: SightingWindow, history: QuoteHistory, parameters: Parameters) -> TradingOutcome:
-        windows = self._windows(parameters)
-        return trade_windows((found,), history, self.markets, parameters, windows, sized=self.sizes)
 
     def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
         """Return the windows, which are read only if a rule asks for them."""
@@ -110,9 +109,9 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         history=quote_history_of(tick_set, kept),
         spans=() if folds is None else spans_of(manifest.start_time, manifest.end_time, folds),
         marks=store.marks(),
+        cycles=CycleCandidates(tick_set),
     )
     # candidates live as long as the worker: collecting garbage among them in each run gains nothing
-    bench.candidates.read_books()
     gc.collect()
     gc.freeze()
     return bench

@@ -5,23 +5,36 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Protocol
 
 from bots.decide.reserver import ENDED, valid_until
 from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
+from market.decide.check_figures import Compared
+from market.decide.cycle_checks import cycle_rejection
+from market.decide.cycle_figures import cycle_figure
 from market.instruments.cycles import Cycle
 from market.prices.cycle_opportunities import CycleOpportunity
-from market.trade.cycle_reservations import CycleRequest, CycleRows, cycle_reserved, early_cycle_rejection
+from market.trade.cycle_reservations import CycleRequest, CycleRows, cycle_context, cycle_reserved
 from market.trade.cycle_trades import CycleTrade
 from market.trade.leases import Actor
-from runtime.clock import Clock, SystemClock, wall_now
+from runtime.clock import Clock, wall_now
 from store.errors import FencedOutError, StoreUnavailableError
 from store.ports.trading import CycleStore
 
 log = logging.getLogger(__name__)
 
 ONE = Decimal(1)
-REPORT_SECONDS = 60.0
+
+
+class CycleRejectionSink(Protocol):
+    """Records what was not traded."""
+
+    def reject(
+        self, found: CycleOpportunity, cycle: Cycle, reason: str, rejected_at: int, figure: Callable[[], Compared]
+    ) -> None:
+        """`rejected_at` by this machine's clock, microseconds; `figure` returns what the check compared."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +62,10 @@ class CycleReserver:
     """Starts executing this bot's legs, without waiting for them."""
     actor: Callable[[], Actor | None]
     """As whom this process decides on cycles; None if it does not."""
+    rejections: CycleRejectionSink
     turns: WriteTurns
     """Shared with the decisions on pairs."""
     wall_clock: Callable[[], int] = wall_now
-    refusals: dict[str, int] = field(default_factory=dict)
-    """Reason → how many sightings were refused for it since that was last logged."""
     is_reserving: bool = False
     _waiting: dict[str, CycleOpportunity] = field(default_factory=dict)
     _arrived: asyncio.Event = field(default_factory=asyncio.Event)
@@ -67,14 +79,16 @@ class CycleReserver:
             return
         if self._is_refused_again(found):
             return
-        reason = early_cycle_rejection(self._rows_for(found), self._request(found))
+        context = cycle_context(self._rows_for(found), self._request(found))
+        # without sizing, which costs most of all
+        reason = cycle_rejection(context)
         if reason is None:
             self._waiting[found.cycle_id] = found
             self._arrived.set()
         else:
             # its prices are gone, too
             self._waiting.pop(found.cycle_id, None)
-            self._count(reason)
+            self._count(found, reason)
 
     def forget_refusals(self) -> None:
         """Something was traded, or settings changed: what was refused may be possible now."""
@@ -91,14 +105,6 @@ class CycleReserver:
                 if found is not None:
                     del self._waiting[found.cycle_id]
                     await self._take(found)
-
-    async def report(self) -> None:
-        """Log once a minute why sightings were refused, until cancelled: nothing is stored of them."""
-        while True:
-            await SystemClock().sleep(REPORT_SECONDS)
-            if self.refusals:
-                log.info("cycles refused in a minute", extra={"reasons": dict(self.refusals)})
-                self.refusals.clear()
 
     async def _take(self, found: CycleOpportunity) -> None:
         try:
@@ -130,7 +136,7 @@ class CycleReserver:
         self.execute(trade)
 
     def _refuse(self, found: CycleOpportunity, reason: str) -> None:
-        self._count(reason)
+        self._count(found, reason)
         until = self.clock.now() + self.cache.settings.opportunity_lifetime_ms * 1_000
         self._refused[found.cycle_id] = _Refused(reason, found.net_bps, until)
 
@@ -138,11 +144,16 @@ class CycleReserver:
         known = self._refused.get(found.cycle_id)
         is_again = known is not None and found.net_bps <= known.net_bps and self.clock.now() < known.until
         if known is not None and is_again:
-            self._count(known.reason)
+            self._count(found, known.reason)
         return is_again
 
-    def _count(self, reason: str) -> None:
-        self.refusals[reason] = self.refusals.get(reason, 0) + 1
+    def _count(self, found: CycleOpportunity, reason: str) -> None:
+        self.rejections.reject(
+            found, self.cycles[found.cycle_id], reason, self.wall_clock(), lambda: self._figure(found, reason)
+        )
+
+    def _figure(self, found: CycleOpportunity, reason: str) -> Compared:
+        return cycle_figure(reason, cycle_context(self._rows_for(found), self._request(found)))
 
     def _rows_for(self, found: CycleOpportunity) -> CycleRows:
         return self.cache.cycle_rows(self.cycles[found.cycle_id], self.wall_clock())

@@ -1,6 +1,6 @@
 """Decides on an opportunity: the reservation of both legs, or the rejection reason. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from market.decide.decision_context import DecisionContext
@@ -51,12 +51,20 @@ def decide(context: DecisionContext, markets: Markets, sized: Size = size) -> Re
         return Rejected(reason)
     opportunity = context.opportunity
     buy, sell = sizing_sides(context, markets)
-    terms = walk_terms(buy, sell, context.settings)
+    terms = walk_terms(buy, sell, context.settings, context.threshold)
     if not _is_consistent(opportunity) or not terms.pays(opportunity.buy.price, opportunity.sell.price):
         # exact arithmetic on the quoted decimals, with the current fees, falls short of the threshold
         return Rejected("recheck_failed")
     left, limit = notional_left(context)
+    imbalance = context.imbalance
+    if imbalance is not None:
+        # no more than is out of place
+        most = imbalance.most if sell.free is None else min(imbalance.most, sell.free)
+        sell = replace(sell, free=most)
     sizing = sized(buy, sell, context.settings, left, terms)
+    if isinstance(sizing, str) and imbalance is not None:
+        # as without the lower threshold
+        return Rejected("below_threshold")
     if isinstance(sizing, str):
         return Rejected(limit if sizing == "limit_reached" else sizing)
     return Reservation(

@@ -205,6 +205,7 @@ class Reserver:
             place_value=cache.place_value(opportunity, left, now),
             free=cache.free,
             is_used_up=cache.is_used_up(opportunity),
+            imbalance=cache.imbalance(opportunity),
         )
 
     def _record(self, context: DecisionContext) -> RejectionRecord:

@@ -1,19 +1,22 @@
 """The bot's cache of recent state, which saves round trips. It is never authoritative: the store decides."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain
 
 from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.inventory import exposures_of
+from market.accounting.rebalancing import imbalance_of
+from market.accounting.transfer_terms import TransferTerms
 from market.decide.cycle_checks import cycle_notional_keys
 from market.decide.decision_context import RiskState, notional_keys
 from market.decide.kill_switch import HALTED, permits_orders
 from market.decide.place_values import PlacesLeft, PlaceValues
 from market.decide.quarantine import HISTORY_SECONDS, belongs_to_history
 from market.decide.settings import Settings
+from market.decide.thresholds import Imbalance
 from market.decide.trade_bounds import bounds_now
 from market.instruments.cycles import Cycle
 from market.money import ZERO, decimal_of_double
@@ -84,6 +87,8 @@ class StateCache:
     """Whether the rate limits allow an unwinding order now."""
     partners: PartnerBudgets = field(default_factory=lambda: PartnerBudgets({}))
     """Estimated rate limit budgets of the other bots."""
+    transfer_terms: Mapping[tuple[str, str], TransferTerms] = field(default_factory=dict)
+    """(exchange, currency) → what sending it away costs, as far as that is known."""
     place_values: PlaceValues = field(default_factory=lambda: PlaceValues({}))
     """What places within the rate limits are worth."""
     holds_lease: Callable[[], bool] = _always
@@ -265,6 +270,18 @@ class StateCache:
     def is_used_up(self, opportunity: Opportunity) -> bool:
         """Whether one of its quotes is known to be used up."""
         return opportunity.buy.quote_id in self._used_up or opportunity.sell.quote_id in self._used_up
+
+    def imbalance(self, opportunity: Opportunity) -> Imbalance | None:
+        """Return what a trade on it would bring back, if its spread is too small for any other."""
+        settings, base = self.settings, opportunity.base
+        buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
+        if settings.rebalancing_bps <= 0 or buy == sell or not self._opening:
+            return None
+        threshold = settings.threshold(base, buy, sell)
+        if not threshold - settings.rebalancing_bps <= opportunity.net_bps < threshold:
+            return None
+        rows = [self._rows[place] for place in self._places.get(base, ())]
+        return imbalance_of(rows, self._opening, buy, sell, self.transfer_terms.get((sell, base)))
 
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
         """Return what one trade on it may use now: notional and balances."""

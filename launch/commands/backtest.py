@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from backtest.result.quote_ages import late_words
 from backtest.run import ADDED_MS, run_backtest
 from backtest.simulate.trade_simulation import BacktestError
 from cep.errors import CepCannotStartError
+from exchanges.catalogue import known_transfers
 from launch.commands.options.fee_tiers import fee_tiers_of
 from launch.config.cycles import CyclesConfiguration, cycle_terms
 from launch.errors import CannotStartError, LaunchError
@@ -31,6 +32,7 @@ from launch.setup.data_dir import backtest_log, check_writable, write_atomically
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
+from market.accounting.transfer_terms import TransferTerms
 from market.money import text_of
 from market.validation_messages import error_text
 from runtime.linux_calls import usable_cores
@@ -72,7 +74,8 @@ class BacktestOptions:
     follow_settings: bool = False
     config: Path | None = None
     cycles: CyclesConfiguration | None = None
-    """`[cycles]` of the configuration; nothing else of it counts."""
+    transfers: tuple[TransferTerms, ...] = field(default_factory=known_transfers)
+    """`[cycles]` and `[transfers]` of the configuration; nothing else of it counts."""
     rate_limits: bool = False
     json: Path | None = None
     report: Path | None = None
@@ -187,6 +190,7 @@ def requested_backtest(options: BacktestOptions) -> RequestedBacktest:
         seed=options.seed,
         follow_logged_settings=options.follow_settings,
         rate_limits=options.rate_limits,
+        transfers=options.transfers,
     )
 
 

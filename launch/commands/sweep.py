@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -23,12 +23,15 @@ from backtest.sweep.store import SweepDefinition, SweepStore, sweep_store
 from backtest.sweep.tables import SweepTable, sweep_json, sweep_lines, table_of_sweep
 from backtest.sweep.walk_forward import Span, spans_of
 from cep.errors import CepCannotStartError
+from exchanges.catalogue import known_transfers
 from launch.commands.backtest import BacktestOptions, local_cores, requested_backtest, spark_workers
+from launch.config.cycles import CyclesConfiguration, cycle_terms
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.tick_set_names import named_set
 from launch.setup.data_dir import backtest_log, check_writable, process_lock, write_atomically
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
+from market.accounting.transfer_terms import TransferTerms
 from tick_sets.errors import ImportRejectedError
 from tick_sets.sets.tick_set import TickSet, open_tick_set
 
@@ -59,6 +62,10 @@ class SweepOptions:
     show: str | None = None
     json: Path | None = None
     progress: Path | None = None
+    config: Path | None = None
+    cycles: CyclesConfiguration | None = None
+    transfers: tuple[TransferTerms, ...] = field(default_factory=known_transfers)
+    """`[cycles]` and `[transfers]` of the configuration; nothing else of it counts."""
 
 
 def run_sweep_command(home: Path, options: SweepOptions, echo: Echo) -> int:
@@ -93,7 +100,10 @@ def _check_known(options: SweepOptions) -> None:
     if len(given) > 1:
         raise SweepRejectedError("--show and --resume exclude each other: give one of them")
     defaults = SweepOptions()
-    if given and replace(options, show=None, resume=None, json=None, master=defaults.master) != defaults:
+    free = replace(
+        options, show=None, resume=None, json=None, master=defaults.master, cycles=None, transfers=defaults.transfers
+    )
+    if given and free != defaults:
         raise SweepRejectedError(
             f"{given[0]} takes the tick set and the parameters from the stored sweep; drop the other options"
         )
@@ -121,7 +131,9 @@ def _requested_sweep(home: Path, options: SweepOptions) -> tuple[TickSet, SweepD
     # before the ticks are read, because most mistakes can be found without them
     checked_grid(grid)
     tick_set = named_set(home, options.names)
-    parameters = parameters_for(tick_set, requested_backtest(_backtest_options(options)))
+    request = requested_backtest(_backtest_options(options))
+    exchanges = dict.fromkeys(market.exchange for market in tick_set.manifest.markets)
+    parameters = parameters_for(tick_set, replace(request, cycles=cycle_terms(options.cycles, exchanges)))
     grid = checked_against(grid, parameters)
     if options.folds is not None:
         spans_of(tick_set.manifest.start_time, tick_set.manifest.end_time, options.folds)
@@ -206,6 +218,7 @@ def _backtest_options(options: SweepOptions) -> BacktestOptions:
         fee_bps=options.fee_bps,
         latency_ms=options.latency_ms,
         seed=options.seed,
+        transfers=options.transfers,
     )
 
 
@@ -215,7 +228,11 @@ def _compared(versions: dict[str, str]) -> dict[str, str]:
 
 def _name_of(tick_set: TickSet, grid: Grid, parameters: Parameters, folds: int | None) -> str:
     """Return a name derived from the request, so that the same command resumes its own sweep."""
-    request = repr((grid, parameters, folds)).encode()
+    terms = parameters.cycles
+    request = repr((grid, replace(parameters, cycles=None), folds))
+    if terms is not None:
+        # a set has another order in each process
+        request += repr((terms.max_legs, sorted(terms.within), sorted(terms.across)))
     # the log folders of all sessions have the same name
     name = tick_set.manifest.session_id or tick_set.folder.name
-    return f"{name[:80]}-{hashlib.blake2b(request, digest_size=4).hexdigest()}"
+    return f"{name[:80]}-{hashlib.blake2b(request.encode(), digest_size=4).hexdigest()}"

@@ -47,9 +47,21 @@ def cycle_notes(config: Configuration, session: Session) -> tuple[str, ...]:
     if config.cycles is None:
         return ()
     count = len(session.watched_cycles())
+    if count and not session.trades_cycles:
+        return (
+            f"{config.file}: [cycles] watches {count} cycles and trades none of them: with money only pairs of "
+            "exchanges are traded",
+        )
     if count:
         return (f"{config.file}: [cycles] watches {count} cycles; `arbitrage markets` lists them",)
     return (f"{config.file}: [cycles] watches no cycle here; `arbitrage markets` says why",)
+
+
+def regional_cycle_notes(config: Configuration) -> tuple[str, ...]:
+    """Return what a session of several regions, which watches none, has to say of `[cycles]`."""
+    if config.cycles is None:
+        return ()
+    return (f"{config.file}: [cycles] is for sessions without regions; this one trades pairs of exchanges",)
 
 
 def cycle_lines(

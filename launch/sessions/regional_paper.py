@@ -15,6 +15,7 @@ from launch.apps.configured import publishing
 from launch.config.configuration import Configuration
 from launch.config.notice_destinations import configured_destinations
 from launch.config.session_options import PaperOptions
+from launch.config.watched_cycles import regional_cycle_notes
 from launch.errors import CannotStartError
 from launch.regions.layout import RegionLayout
 from launch.regions.mirror_process import mirror_process
@@ -93,8 +94,8 @@ def regional_session(
     check_regions(options.regions, config)
     # only the mirrors need them, which come last
     mirror_classpath(home)
-    if config.cycles is not None:
-        echo(f"{config.file}: [cycles] is for sessions without regions; this one trades pairs of exchanges")
+    for note in regional_cycle_notes(config):
+        echo(note)
     base = paper_session(home, options, without_cycles(config))
     markets = markets_in(base.markets, options.regions, config.exchanges, echo)
     check_compared(markets, config.known_assets, base.settlement_currency)

@@ -6,15 +6,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from launch.errors import CannotStartError
 from launch.setup.unfinished_restore import finish_restore
-
-if TYPE_CHECKING:
-    from session.session import Session
+from session.session import Session
 
 RUN_FILE = "run.json"
 """The session that runs in the data folder."""
@@ -102,11 +99,10 @@ def _owner_after_locking(lock: TextIO) -> str | None:
     return None
 
 
-def read_session(home: Path) -> "Session":
+def read_session(home: Path) -> Session:
     """Return the session described in this data folder. Raises CannotStartError if there is none."""
     try:
-        # imported on use: most commands have a data folder, and few a session
-        session: Session = import_module("session.session").Session.from_json((home / RUN_FILE).read_bytes())
+        session = Session.from_json((home / RUN_FILE).read_bytes())
         # a description that is carried to other machines has no absolute path of it
         return replace(session, home=home / session.home)
     except FileNotFoundError:

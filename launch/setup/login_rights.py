@@ -54,6 +54,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.STEPS,
             stored.ORDER_RESULTS,
             stored.REJECTIONS,
+            stored.CYCLE_REJECTIONS,
             stored.EPISODES,
             stored.FILLS,
             stored.HEALTH,

@@ -135,12 +135,12 @@ def _holdings(rows: Sequence[BalanceRow], opening: Amounts, values: Values, targ
     for row in rows:
         by_currency.setdefault(row.currency, []).append(row)
     for row in rows:
-        wanted = _target(row, by_currency[row.currency], opening, target)
+        wanted = target_of(row, by_currency[row.currency], opening, target)
         drift = row.free + row.held - wanted
         yield Holding(row.exchange, row.currency, row.free, row.held, wanted, _value(values, row.currency, drift))
 
 
-def _target(row: BalanceRow, same: Sequence[BalanceRow], opening: Amounts, target: Target) -> Decimal:
+def target_of(row: BalanceRow, same: Sequence[BalanceRow], opening: Amounts, target: Target) -> Decimal:
     """Its share of all there is of the currency now, floored: targets never ask for more than there is."""
     everything = total(other.free + other.held for other in same)
     shares = {other.exchange: opening.get(other.exchange, {}).get(row.currency, ZERO) for other in same}

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.accounting.inventory import Holding, Values
+from market.accounting.inventory import Amounts, Holding, Values, target_of
 from market.accounting.transfer_terms import TransferTerms
+from market.decide.thresholds import Imbalance
 from market.money import ZERO, floor_to_step, total
+from market.trade.reservation_state import BalanceRow
 
 NotSent = Literal[
     "terms_unknown", "not_free", "below_minimum", "fee_exceeds_amount", "no_price", "costs_more_than_earned"
@@ -57,6 +59,29 @@ class RebalancingPlan:
     @property
     def cost(self) -> Decimal:
         return total(transfer.cost for transfer in self.transfers)
+
+
+def imbalance_of(
+    rows: Sequence[BalanceRow],
+    opening: Amounts,
+    buy: str,
+    sell: str,
+    terms: TransferTerms | None,
+    tolerance: Decimal = TOLERANCE,
+) -> Imbalance | None:
+    """Return what a trade that buys on the exchange `buy` and sells on `sell` brings back of an asset; None if either
+    has what it should, or both are within the tolerance, as in the plan. `rows`: all of the asset; `terms`: of sending
+    it away from `sell`."""
+    by_exchange = {row.exchange: row for row in rows}
+    if buy not in by_exchange or sell not in by_exchange:
+        return None
+    targets = {name: target_of(by_exchange[name], rows, opening, "opening") for name in (buy, sell)}
+    drifts = {name: by_exchange[name].free + by_exchange[name].held - targets[name] for name in (buy, sell)}
+    most = min(-drifts[buy], drifts[sell])
+    if most <= 0 or all(abs(drifts[name]) <= tolerance * targets[name] for name in (buy, sell)):
+        return None
+    is_sent = terms is not None and most >= max(terms.minimum, terms.fee)
+    return Imbalance(most, terms.fee if terms is not None and is_sent else None)
 
 
 def rebalancing_plan(

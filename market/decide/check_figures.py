@@ -30,8 +30,9 @@ class CheckFigure:
     """Whether it ran: the facts it needs were known."""
 
 
-_Compared = tuple[str | None, str | None, FigureUnit]
-_NOTHING: _Compared = (None, None, "")
+Compared = tuple[str | None, str | None, FigureUnit]
+"""Value, limit and their unit."""
+NOTHING: Compared = (None, None, "")
 _NO_RISK = RiskState(
     0, reservations_open=True, open_arbitrages=0, notional={}, paused_until={}, pair_busy=False, pair_reserved_at=0
 )
@@ -45,57 +46,55 @@ def check_figures(context: DecisionContext) -> tuple[CheckFigure, ...]:
 def _figure(check: Check, context: DecisionContext) -> CheckFigure:
     is_known = {None: True, "now": context.now is not None, "risk": context.risk is not None}[check.needs]
     compare = _COMPARED.get(check.reason)
-    value, limit, unit = compare(context) if is_known and compare is not None else _NOTHING
+    value, limit, unit = compare(context) if is_known and compare is not None else NOTHING
     return CheckFigure(check.reason, not check.rejects(context), value, limit, unit, check.settings, is_known)
 
 
-def _threshold(context: DecisionContext) -> _Compared:
-    opportunity = context.opportunity
-    limit = context.settings.threshold(opportunity.base, opportunity.buy.exchange, opportunity.sell.exchange)
-    return _double(opportunity.net_bps), _double(limit), "bps"
+def _threshold(context: DecisionContext) -> Compared:
+    return double_text(context.opportunity.net_bps), double_text(context.threshold), "bps"
 
 
-def _age(context: DecisionContext) -> _Compared:
+def _age(context: DecisionContext) -> Compared:
     opportunity = context.opportunity
     since = max(0, (context.now or 0) - opportunity.event_time)
     oldest = max(opportunity.buy.age, opportunity.sell.age)
-    return _milliseconds(oldest + since), str(context.settings.max_quote_age_ms), "ms"
+    return milliseconds(oldest + since), str(context.settings.max_quote_age_ms), "ms"
 
 
-def _ahead(context: DecisionContext) -> _Compared:
+def _ahead(context: DecisionContext) -> Compared:
     opportunity = context.opportunity
     since = (context.now or 0) - opportunity.event_time
     newest = -min(0, opportunity.buy.age, opportunity.sell.age)
-    return _milliseconds(newest), _milliseconds(since + CLOCKS_MAY_DIFFER), "ms"
+    return milliseconds(newest), milliseconds(since + CLOCKS_MAY_DIFFER), "ms"
 
 
-def _quarantine(context: DecisionContext) -> _Compared:
+def _quarantine(context: DecisionContext) -> Compared:
     limit = absurd_above_bps(context.history, context.settings)
-    return _double(context.opportunity.net_bps), None if limit is None else _double(limit), "bps"
+    return double_text(context.opportunity.net_bps), None if limit is None else double_text(limit), "bps"
 
 
-def _persistence(context: DecisionContext) -> _Compared:
-    share = None if context.window is None else _double(context.window.share_above)
-    return share, _double(context.settings.min_share_above_10s), "share"
+def _persistence(context: DecisionContext) -> Compared:
+    share = None if context.window is None else double_text(context.window.share_above)
+    return share, double_text(context.settings.min_share_above_10s), "share"
 
 
-def _open(context: DecisionContext) -> _Compared:
+def _open(context: DecisionContext) -> Compared:
     risk = _risk(context)
     return str(risk.open_arbitrages), str(context.settings.max_open_arbitrages), ""
 
 
-def _cool_down(context: DecisionContext) -> _Compared:
+def _cool_down(context: DecisionContext) -> Compared:
     risk = _risk(context)
-    since = _milliseconds(risk.now - risk.pair_reserved_at) if risk.pair_reserved_at else None
+    since = milliseconds(risk.now - risk.pair_reserved_at) if risk.pair_reserved_at else None
     return since, str(context.settings.cool_down_ms), "ms"
 
 
-def _loss(context: DecisionContext) -> _Compared:
+def _loss(context: DecisionContext) -> Compared:
     return text_of(-_risk(context).day_net), text_of(context.settings.max_daily_loss), "money"
 
 
-def _notional(prefix: str) -> Callable[[DecisionContext], _Compared]:
-    def compared(context: DecisionContext) -> _Compared:
+def _notional(prefix: str) -> Callable[[DecisionContext], Compared]:
+    def compared(context: DecisionContext) -> Compared:
         risk = _risk(context)
         opportunity = context.opportunity
         names = {"base": (opportunity.base,), "exchange": (opportunity.buy.exchange, opportunity.sell.exchange)}
@@ -108,31 +107,31 @@ def _notional(prefix: str) -> Callable[[DecisionContext], _Compared]:
     return compared
 
 
-def _exposure(context: DecisionContext) -> _Compared:
+def _exposure(context: DecisionContext) -> Compared:
     opportunity = context.opportunity
     price = _value(context, opportunity.buy.quote_currency, opportunity.buy.price)
     drift = abs(context.drift.get(opportunity.base, ZERO))
     return text_of(drift * price), text_of(context.settings.max_exposure), "money"
 
 
-def _drift(context: DecisionContext) -> _Compared:
+def _drift(context: DecisionContext) -> Compared:
     moved = currencies_of(context.opportunity)[1:]
     worst = max((_value(context, name, abs(context.drift.get(name, ZERO))) for name in moved), default=ZERO)
     return text_of(worst), text_of(context.settings.max_currency_drift), "money"
 
 
-def _budget(context: DecisionContext) -> _Compared:
+def _budget(context: DecisionContext) -> Compared:
     return None if context.legs_left is None else str(context.legs_left), "1", ""
 
 
-def _place(context: DecisionContext) -> _Compared:
+def _place(context: DecisionContext) -> Compared:
     if context.place_value is None:
-        return _NOTHING
+        return NOTHING
     profit = profit_now(context.opportunity, context.settings, context.free)
     return text_of(profit), text_of(context.place_value), "money"
 
 
-def _state(context: DecisionContext) -> _Compared:
+def _state(context: DecisionContext) -> Compared:
     return context.settings.trading_state, "running", ""
 
 
@@ -146,15 +145,15 @@ def _risk(context: DecisionContext) -> RiskState:
     return context.risk or _NO_RISK
 
 
-def _double(number: float) -> str:
+def double_text(number: float) -> str:
     return text_of(decimal_of_double(number))
 
 
-def _milliseconds(microseconds: int) -> str:
-    return _double(microseconds / 1_000)
+def milliseconds(microseconds: int) -> str:
+    return double_text(microseconds / 1_000)
 
 
-_COMPARED: dict[str, Callable[[DecisionContext], _Compared]] = {
+_COMPARED: dict[str, Callable[[DecisionContext], Compared]] = {
     "halted": _state,
     "reduce_only": _state,
     "below_threshold": _threshold,

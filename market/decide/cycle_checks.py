@@ -54,7 +54,7 @@ def cycle_notional_keys(cycle: Cycle) -> tuple[str, ...]:
     """Return the sums that its notional counts in, each once: as `notional_keys`, of every asset on its path."""
     return (
         "total",
-        *(f"base|{asset}" for asset in _assets(cycle)),
+        *(f"base|{asset}" for asset in cycle_assets(cycle)),
         *(f"exchange|{exchange}" for exchange in cycle.exchanges),
     )
 
@@ -68,7 +68,7 @@ def cycle_notional_left(context: CycleContext) -> tuple[Decimal, str]:
     return min(left)
 
 
-def _assets(cycle: Cycle) -> Iterator[str]:
+def cycle_assets(cycle: Cycle) -> Iterator[str]:
     """Return what is traded on its path beside currencies."""
     return (leg.gives for leg in cycle.legs if not is_currency(leg.gives))
 
@@ -115,7 +115,8 @@ def _is_exposed(context: CycleContext) -> bool:
     # a cycle leaves its assets where they are, but any of its legs alone moves one
     most = context.settings.max_exposure
     return any(
-        abs(context.drift.get(asset, ZERO)) * context.worth.get(asset, ZERO) >= most for asset in _assets(context.cycle)
+        abs(context.drift.get(asset, ZERO)) * context.worth.get(asset, ZERO) >= most
+        for asset in cycle_assets(context.cycle)
     )
 
 
@@ -150,3 +151,9 @@ _CHECKS: tuple[tuple[str, Callable[[CycleContext], bool]], ...] = (
     (RATE_BUDGET, _lacks_rate_budget),
 )
 """In the order in which they run."""
+CYCLE_REASONS: tuple[str, ...] = (
+    *(reason for reason, _ in _CHECKS),
+    *("no_bot", "bot_draining", "leg_in_flight", "too_small", "limit_reached"),
+    *("insufficient_balance", "liquidity_used"),
+)
+"""Why a cycle may not be traded: the checks', who would send its legs, and sizing."""

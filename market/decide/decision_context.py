@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from market.decide.settings import Settings
+from market.decide.thresholds import Imbalance, lowered_threshold
 from market.instruments.orders import Side
 from market.money import ZERO, BoundedDecimal
 from market.prices.opportunities import Opportunity
@@ -57,6 +58,15 @@ class DecisionContext:
     """Whether the store had said that a quote has nothing left."""
     only_side: Side | None = None
     """What a trade of one leg alone does; None for an arbitrage."""
+    imbalance: Imbalance | None = None
+    """What it would bring back; None if nothing, or if its spread needs no lower threshold."""
+
+    @property
+    def threshold(self) -> float:
+        """Return the net spread, bps, from which it is traded."""
+        one, settings = self.opportunity, self.settings
+        own = settings.threshold(one.base, one.buy.exchange, one.sell.exchange)
+        return lowered_threshold(own, self.imbalance, settings.rebalancing_bps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +87,7 @@ class RecordedContext:
     is_used_up: bool = False
     legs_left: int | None = None
     place_value: BoundedDecimal | None = None
+    imbalance: Imbalance | None = None
 
     def context(self, opportunity: Opportunity, settings: Settings) -> DecisionContext:
         """From which the same is decided; `settings` must be of `settings_version`."""
@@ -93,6 +104,7 @@ class RecordedContext:
             place_value=self.place_value,
             free={(exchange, currency): self.free[key] for key, (exchange, _, currency) in places.items()},
             is_used_up=self.is_used_up,
+            imbalance=self.imbalance,
         )
 
 
@@ -115,6 +127,7 @@ def recorded_context(context: DecisionContext) -> RecordedContext:
         is_used_up=context.is_used_up,
         legs_left=context.legs_left,
         place_value=context.place_value,
+        imbalance=context.imbalance,
     )
 
 

@@ -112,7 +112,7 @@ def _is_below_threshold(context: DecisionContext) -> bool:
     """Tell if the net spread is too small; a trade on one exchange alone has no spread."""
     opportunity = context.opportunity
     buy, sell = opportunity.buy.exchange, opportunity.sell.exchange
-    return buy != sell and opportunity.net_bps < context.settings.threshold(opportunity.base, buy, sell)
+    return buy != sell and opportunity.net_bps < context.threshold
 
 
 def _is_stale(context: DecisionContext) -> bool:
@@ -289,7 +289,7 @@ def _base_price(opportunity: Opportunity) -> Decimal:
 
 _DECIDER: tuple[Place, ...] = ("decider",)
 _BEGIN: tuple[Place, ...] = ("decider", "reservation")
-_THRESHOLDS = ("min_net_bps", "asset_thresholds", "pair_thresholds")
+_THRESHOLDS = ("min_net_bps", "asset_thresholds", "pair_thresholds", "rebalancing_bps")
 _OF_QUARANTINE = ("quarantine_deviations", "quarantine_floor_bps", "quarantine_ceiling_bps")
 
 CHECKS: tuple[Check, ...] = (

@@ -93,6 +93,8 @@ class Settings(BaseModel):
     cycle_thresholds: dict[CycleName, Bps] = Field(default_factory=dict)
     """By cycle, as `market.decide.thresholds` names them, in place of `min_net_bps` and of its assets' thresholds; the
     most specific counts."""
+    rebalancing_bps: float = Field(default=0.0, ge=0, le=10_000)
+    """How far below its threshold a trade may be that brings inventory back (`market.decide.thresholds`); 0: off."""
     emit_net_bps: Bps = 0.0
     """CEP emits at or above it, so that the dashboard can say what another threshold would have done."""
     min_share_above_10s: float = Field(default=0.0, ge=0, le=1)

@@ -1,5 +1,5 @@
-"""The minimum net spread of one direction: the general one, or those of its asset and of its pair of exchanges; and
-that of a cycle. Pure.
+"""The minimum net spread of one direction: the general one, or those of its asset and of its pair of exchanges, lower
+if the trade brings inventory back; and that of a cycle. Pure.
 
 Names of pairs: `kraken/bitflyer` is both directions, `bitflyer>kraken` is buying on bitflyer and selling on kraken.
 Names of cycles: a cycle's id, its legs in order (`kraken:BTC/USD:buy>kraken:ETH/BTC:buy>kraken:ETH/USD:sell`), or an
@@ -7,13 +7,39 @@ exchange, which stands for all cycles within it.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from market.instruments.cycles import FEWEST_LEGS, MOST_LEGS, Cycle
+from market.money import BPS, BoundedDecimal
 
 Number = TypeVar("Number")
 
 BOTH, ONE = "/", ">"
+
+
+@dataclass(frozen=True, slots=True)
+class Imbalance:
+    """What of an asset should lie on the exchange that buys, and lies on the one that sells: a trade between them does
+    what a transfer would do."""
+
+    most: BoundedDecimal
+    """Base that a trade brings back at most. More than 0."""
+    transfer_fee: BoundedDecimal | None
+    """Of so much, in base; None: it cannot be sent, or nobody knows what that costs."""
+
+    @property
+    def transfer_bps(self) -> float:
+        """Return what a transfer costs, of the amount; 0 if there can be none."""
+        return 0.0 if self.transfer_fee is None else float(self.transfer_fee / self.most * BPS)
+
+
+def lowered_threshold(threshold: float, imbalance: Imbalance | None, below_bps: float) -> float:
+    """Return the net spread, bps, from which a trade is made that brings this back: `below_bps` under the threshold
+    in force, but it never costs more than a transfer would. The threshold itself if there is nothing to bring back."""
+    if imbalance is None or below_bps <= 0:
+        return threshold
+    return min(threshold, max(threshold - below_bps, -imbalance.transfer_bps))
 
 
 def net_threshold(

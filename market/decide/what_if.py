@@ -20,8 +20,11 @@ SIZE = "max_notional"
 """The one setting that sizes a trade and rejects none; a lower one is reckoned in proportion."""
 NEARLY = Decimal("0.98")
 """Of the maximum: amounts are cut to an exchange's steps."""
-UNREAD = frozenset(("breaker_failures", "breaker_window_ms", "breaker_pause_ms", "place_value_share"))
-"""Their checks read what followed from them: until when an exchange is paused, and what a place has to bring."""
+UNREAD = frozenset(
+    ("breaker_failures", "breaker_window_ms", "breaker_pause_ms", "place_value_share", "rebalancing_bps")
+)
+"""Their checks read what followed from them: until when an exchange is paused, what a place has to bring, and what a
+trade would bring back."""
 JUDGED = (
     frozenset({SIZE, *(name for check in CHECKS for name in check.settings)})
     - UNREAD

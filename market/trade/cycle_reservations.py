@@ -130,18 +130,13 @@ def liquidity_keys(request: CycleRequest) -> tuple[str, ...]:
     return tuple(cycle_liquidity_key(quote, leg.side) for quote, leg in legs)
 
 
-def early_cycle_rejection(rows: CycleRows, request: CycleRequest) -> str | None:
-    """Return the first reason against it that needs no sizing, which costs most of all."""
-    return cycle_rejection(_context(rows, request))
-
-
 def cycle_reserved(rows: CycleRows, request: CycleRequest) -> tuple[CycleRows, str | None]:
     """Return the rows with all legs reserved, and each that has its balance granted; or the same rows, and why not."""
     if rows.trade is not None:
         return rows, None
     if request.valid_until is not None and rows.now >= request.valid_until:
         return rows, "expired"
-    context = _context(rows, request)
+    context = cycle_context(rows, request)
     reason = cycle_rejection(context) or _bot_reason(rows, request) or _flight_reason(rows, request)
     if reason is not None or context.unit is None:
         return rows, reason
@@ -171,7 +166,8 @@ def _flight_reason(rows: CycleRows, request: CycleRequest) -> str | None:
     return None if all(rows.has_flight(request.trade_id, leg) for leg in legs) else "leg_in_flight"
 
 
-def _context(rows: CycleRows, request: CycleRequest) -> CycleContext:
+def cycle_context(rows: CycleRows, request: CycleRequest) -> CycleContext:
+    """Return all that its checks look at."""
     risk = RiskState(
         now=rows.now,
         reservations_open=rows.reservations_open,

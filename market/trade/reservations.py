@@ -146,7 +146,8 @@ def _context(rows: ReservationState, request: Reservation) -> DecisionContext:
         day_net=rows.day_net,
         unexplained=rows.unexplained,
     )
-    return DecisionContext(request.opportunity, rows.settings or request.settings, risk)
+    imbalance = None if request.context is None else request.context.imbalance
+    return DecisionContext(request.opportunity, rows.settings or request.settings, risk, imbalance=imbalance)
 
 
 def _affordable(rows: ReservationState, request: Reservation) -> tuple[Decimal, str]:

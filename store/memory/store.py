@@ -3,6 +3,7 @@
 from asyncio import Queue
 from collections import Counter
 from collections.abc import AsyncGenerator, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 from typing import TypeVar
@@ -47,6 +48,7 @@ from store.memory.parts import (
 )
 from store.ports.trading import Overview
 from store.preconditions import in_force
+from store.records.cycle_rejection import CycleRejection
 from store.records.cycle_step import CycleStepRequest, cycle_step_text
 from store.unit_of_work import Result, TradeSteps, Work
 
@@ -60,6 +62,9 @@ LIQUIDITY_ROWS = 10_000
 class MemoryTradeStore(TradeSteps, CycleSteps):
     """Every method runs without waiting, so each is one transaction, and the store its unit of work. The clock is the
     server's time."""
+
+    are_steps_recorded = False
+    """Not for a backtest, which can be run again."""
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
@@ -77,10 +82,10 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         self.averages = MemoryAverages(self.moment)
         self.backtests = MemoryBacktests(self._clock)
         self.apps, self.failed_rows = MemoryApps(self._clock), MemoryFailedRows(self._clock)
-        self.are_steps_recorded = False  # not for a backtest, which can be run again
         self.steps: dict[str, list[str]] = {}
         """Arbitrage → its steps, as the store on MongoDB keeps them."""
         self._rejection_ids: set[str] = set()
+        self.cycle_rejections: dict[str, CycleRejection] = {}
         self._arbitrages: dict[str, Arbitrage] = {}
         self._unfinished: dict[str, Arbitrage] = {}
         """Open and residual ones."""
@@ -138,6 +143,12 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
             if rejection.rejection_id not in self._rejection_ids:
                 self._rejection_ids.add(rejection.rejection_id)
                 self._count(rejection)
+
+    async def reject_cycles(self, rejections: Sequence[CycleRejection]) -> None:
+        for rejection in rejections:
+            known = self.cycle_rejections.setdefault(rejection.rejection_id, rejection)
+            count = max(known.count, rejection.count)
+            self.cycle_rejections[rejection.rejection_id] = replace(known, count=count)
 
     def _count(self, rejection: Rejection) -> None:
         second = str(rejection.rejected_at // MICROSECONDS)

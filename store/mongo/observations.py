@@ -14,8 +14,11 @@ from market.prices.opportunities import Opportunity
 from market.trade.arbitrages import Rejection
 from runtime.clock import wall_now
 from store.errors import StoreUnavailableError
+from store.records.cycle_rejection import CycleRejection
 from store.server.client import Database, Document, translated_errors
+from store.server.cycle_rejections import cycle_rejection_update
 from store.server.documents import (
+    CYCLE_REJECTIONS,
     EPISODES,
     OPPORTUNITIES,
     REJECTIONS,
@@ -56,6 +59,11 @@ class MongoObservations:
             updates.append(UpdateOne(uncounted, _counting(rejection)))
         taken = await self._write(REJECTIONS, inserts)
         await self._write(REJECTIONS, [updates[index] for index in taken])
+
+    async def reject_cycles(self, rejections: Sequence[CycleRejection]) -> None:
+        operations = [UpdateOne(*cycle_rejection_update(one, self._session_id), upsert=True) for one in rejections]
+        taken = await self._write(CYCLE_REJECTIONS, operations)
+        await self._write(CYCLE_REJECTIONS, [operations[index] for index in taken])
 
     async def save_episodes(self, episodes: Sequence[Episode]) -> None:
         updates = [episode_update(episode, self._session_id, wall_now()) for episode in episodes]

@@ -41,6 +41,7 @@ from store.operations.apps import MongoApps
 from store.operations.backtests import MongoBacktests
 from store.operations.failed_rows import MongoFailedRows
 from store.ports.trading import Overview
+from store.records.cycle_rejection import CycleRejection
 from store.server.change_streams import ChangeStreamProgress
 from store.server.client import (
     AS_CONFIGURED,
@@ -149,6 +150,9 @@ class MongoTradeStore(TradeSteps, CycleSteps):
 
     async def reject(self, rejections: Sequence[Rejection]) -> None:
         await self._observations.reject(rejections)
+
+    async def reject_cycles(self, rejections: Sequence[CycleRejection]) -> None:
+        await self._observations.reject_cycles(rejections)
 
     async def save_episodes(self, episodes: Sequence[Episode]) -> None:
         await self._observations.save_episodes(episodes)

@@ -23,6 +23,7 @@ from market.trade.order_results import OrderResult
 from market.trade.reservation_state import BalanceRow
 from market.trade.reservations import Reservation, ReservationResult
 from store.ports.parts import Balances, StoreParts
+from store.records.cycle_rejection import CycleRejection
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,10 @@ class ObservationStore(Protocol):
 
     async def reject(self, rejections: Sequence[Rejection]) -> None:
         """Store the first of each (pair, exchange, reason) per second in full, count the rest; each id once."""
+        ...
+
+    async def reject_cycles(self, rejections: Sequence[CycleRejection]) -> None:
+        """Store each once, with the highest count that was reported of it."""
         ...
 
     async def save_episodes(self, episodes: Sequence[Episode]) -> None:

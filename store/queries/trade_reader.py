@@ -43,13 +43,16 @@ from store.queries.episode_pages import EpisodeFilter, episode_page
 from store.queries.opportunity_pages import MongoOpportunities
 from store.queries.past_decisions import PastDecisions
 from store.queries.trade_history import TradeHistory
+from store.records.cycle_rejection import CycleRejection
 from store.server.change_streams import ChangeFollower, ChangeStreamProgress
 from store.server.client import Client, Document, connect, database_of, read_nearby, translated_errors
 from store.server.clock import server_now
+from store.server.cycle_rejections import cycle_rejection_of
 from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
     BALANCES,
+    CYCLE_REJECTIONS,
     CYCLE_TRADES,
     DIFFERENCES,
     FEEDS,
@@ -203,6 +206,14 @@ class TradeReader:
         """`exchange` on either side."""
         wanted = self._of_session | _of_market(base, exchange) | ({} if reason is None else {"reason": reason})
         return await read_page(self._database, REJECTIONS, rejection_of, wanted, cursor, limit)
+
+    async def cycle_rejections(
+        self, reason: str | None, exchange: str | None, cursor: str | None, limit: int
+    ) -> Page[CycleRejection]:
+        """Those of cycles, newest first; `exchange` of any leg."""
+        wanted = self._of_session | ({} if reason is None else {"reason": reason})
+        wanted |= {} if exchange is None else {"exchanges": exchange}
+        return await read_page(self._database, CYCLE_REJECTIONS, cycle_rejection_of, wanted, cursor, limit)
 
     async def rejection_counts(self, base: str | None = None, exchange: str | None = None) -> dict[str, int]:
         """Reason → how many in the last seven days, including those only counted; `exchange` on either side."""

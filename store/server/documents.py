@@ -40,6 +40,7 @@ CYCLE_TRADES = "cycle_trades"
 ORDER_RESULTS = "order_results"
 """What became of orders, until it is booked."""
 REJECTIONS = "rejections"
+CYCLE_REJECTIONS = "cycle_rejections"
 EPISODES = "episodes"
 """One document per episode of opportunities; none of what earlier versions saw."""
 FILLS = "fills"
@@ -86,6 +87,7 @@ COLLECTIONS = (
     STEPS,
     ORDER_RESULTS,
     REJECTIONS,
+    CYCLE_REJECTIONS,
     EPISODES,
     FILLS,
     HEALTH,
@@ -141,7 +143,7 @@ def arbitrage_document(arbitrage: Arbitrage) -> Document:
 
 
 def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
-    return _value(_ARBITRAGE, document)
+    return value_of(_ARBITRAGE, document)
 
 
 def average_state_document(state: AverageState) -> Document:
@@ -149,7 +151,7 @@ def average_state_document(state: AverageState) -> Document:
 
 
 def average_state_of(document: Mapping[str, object]) -> AverageState:
-    return _value(_AVERAGE_STATE, document)
+    return value_of(_AVERAGE_STATE, document)
 
 
 def average_trade_document(trade: AverageTrade) -> Document:
@@ -161,7 +163,7 @@ def average_order_document(order: AverageOrder) -> Document:
 
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
-    return _value(_AVERAGE_TRADE, document)
+    return value_of(_AVERAGE_TRADE, document)
 
 
 def cycle_trade_document(trade: CycleTrade) -> Document:
@@ -169,7 +171,7 @@ def cycle_trade_document(trade: CycleTrade) -> Document:
 
 
 def cycle_trade_of(document: Mapping[str, object]) -> CycleTrade:
-    return _value(_CYCLE_TRADE, document)
+    return value_of(_CYCLE_TRADE, document)
 
 
 def feed_document(state: FeedState) -> Document:
@@ -191,7 +193,7 @@ def balance_of(document: Document) -> BalanceRow:
 
 
 def feed_of(document: Mapping[str, object]) -> FeedState:
-    return _value(_FEED, document)
+    return value_of(_FEED, document)
 
 
 def lease_document(lease: Lease) -> Document:
@@ -199,7 +201,7 @@ def lease_document(lease: Lease) -> Document:
 
 
 def lease_of(document: Mapping[str, object]) -> Lease:
-    return _value(_LEASE, document)
+    return value_of(_LEASE, document)
 
 
 def fill_document(fill: Fill) -> Document:
@@ -207,7 +209,7 @@ def fill_document(fill: Fill) -> Document:
 
 
 def fill_of(document: Mapping[str, object]) -> Fill:
-    return _value(_FILL, document)
+    return value_of(_FILL, document)
 
 
 def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable[Grant]) -> Document:
@@ -219,7 +221,7 @@ def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable
 def grants_of(step: Mapping[str, object]) -> list[Grant]:
     """Those of a step's document; none of one of an earlier version."""
     grants = step.get("grants")
-    return [_value(_GRANT, document) for document in grants] if isinstance(grants, list) else []
+    return [value_of(_GRANT, document) for document in grants] if isinstance(grants, list) else []
 
 
 def order_result_document(result: OrderResult, at: int) -> Document:
@@ -228,7 +230,7 @@ def order_result_document(result: OrderResult, at: int) -> Document:
 
 
 def order_result_of(document: Mapping[str, object]) -> OrderResult:
-    return _value(_ORDER_RESULT, document)
+    return value_of(_ORDER_RESULT, document)
 
 
 def health_document(health: Health) -> Document:
@@ -236,7 +238,7 @@ def health_document(health: Health) -> Document:
 
 
 def health_of(document: Mapping[str, object]) -> Health:
-    return _value(_HEALTH, document)
+    return value_of(_HEALTH, document)
 
 
 def opportunity_document(opportunity: Opportunity) -> Document:
@@ -245,7 +247,7 @@ def opportunity_document(opportunity: Opportunity) -> Document:
 
 
 def opportunity_of(document: Mapping[str, object]) -> Opportunity:
-    return _value(_OPPORTUNITY, document)
+    return value_of(_OPPORTUNITY, document)
 
 
 def rejection_document(rejection: Rejection) -> Document:
@@ -267,7 +269,7 @@ def rejection_of(document: Mapping[str, object]) -> Rejection:
     """Return the rejection; its tradable profit is stored as a number of the server's, which compares it."""
     tradable = document.get("tradable")
     number = tradable.to_decimal() if isinstance(tradable, Decimal128) else Decimal(0)
-    return _value(_REJECTION, {**document, "tradable": number})
+    return value_of(_REJECTION, {**document, "tradable": number})
 
 
 def episode_update(episode: Episode, session_id: str, now: int) -> tuple[Document, Document]:
@@ -341,7 +343,7 @@ def settings_of(document: Mapping[str, object]) -> Settings:
     if document.get("trading_enabled") is False:
         # the kill switch of earlier versions: stays in effect
         known.setdefault("trading_state", HALTED)
-    return _value(_SETTINGS, known)
+    return value_of(_SETTINGS, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +430,7 @@ def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
     return {str(name): plain(each) for name, each in adapter.dump_python(value).items()}
 
 
-def _value(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
+def value_of(adapter: TypeAdapter[Value], document: Mapping[str, object]) -> Value:
     """Raise StoreError if the document is of another version of this program."""
     try:
         return adapter.validate_python(document)

@@ -13,6 +13,7 @@ from store.server.documents import (
     BALANCES,
     CLAIMS,
     COLLECTIONS,
+    CYCLE_REJECTIONS,
     CYCLE_TRADES,
     DIFFERENCES,
     EPISODES,
@@ -99,6 +100,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("opportunity_id", ASCENDING), ("reason", ASCENDING), ("at", ASCENDING)]),
         _EXPIRY,
     ],
+    CYCLE_REJECTIONS: [IndexModel([_SESSION, *_NEWEST_FIRST]), _EXPIRY],
     STEPS: [IndexModel([("arbitrage_id", ASCENDING), ("number", ASCENDING)])],
     EPISODES: [
         IndexModel([_SESSION, *_NEWEST_FIRST]),

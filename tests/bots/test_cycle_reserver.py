@@ -10,6 +10,7 @@ import pytest
 from bots.decide.cycle_reserver import CycleReserver, worth_of
 from bots.decide.state_cache import StateCache
 from bots.decide.write_turns import WriteTurns
+from bots.execute.cycle_rejection_log import CycleRejectionLog
 from market.decide.settings import Settings
 from market.prices.cycle_opportunities import CycleOpportunity, CycleOpportunityLeg
 from market.prices.opportunities import OpportunityLeg
@@ -63,6 +64,7 @@ class Bench:
         self.cache = StateCache(self.settings)
         self.cache.update_balances(await self.store.balances.rows())
         self.turns = WriteTurns(lambda: False)
+        self.rejections = CycleRejectionLog()
         self.reserver = CycleReserver(
             store=self.store,
             cycles={CYCLE.cycle_id: CYCLE},
@@ -71,6 +73,7 @@ class Bench:
             cache=self.cache,
             execute=self.executed.append,
             actor=lambda: self.decider,
+            rejections=self.rejections,
             turns=self.turns,
             wall_clock=self.clock.now,
         )
@@ -80,6 +83,11 @@ class Bench:
         self.reserver.consider(found)
         for _ in range(TURNS):
             await asyncio.sleep(0)
+
+    @property
+    def refusals(self) -> dict[str, int]:
+        """Reason → how many sightings were refused for it."""
+        return {one.reason: one.count for one in self.rejections.kept}
 
     def found(self, identity: str = "one", net_bps: float = 50.0, **changes: object) -> CycleOpportunity:
         """Return a sighting of the triangle, now."""
@@ -121,7 +129,7 @@ async def test_all_legs_are_reserved_and_this_bots_go_at_once(bench: Bench) -> N
     assert await bench.store.open_cycles() == [trade]
     # the next sighting of the cycle costs no transaction
     await bench.see(bench.found("two"))
-    assert (len(bench.store.asked), bench.reserver.refusals) == (1, {"cycle_busy": 1})
+    assert (len(bench.store.asked), bench.refusals) == (1, {"cycle_busy": 1})
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,7 @@ async def test_all_legs_are_reserved_and_this_bots_go_at_once(bench: Bench) -> N
 async def test_what_cannot_be_traded_reaches_no_store(bench: Bench, change: dict[str, object], reason: str) -> None:
     bench.cache.settings = Settings.model_validate(bench.settings.model_dump() | change)
     await bench.see(bench.found())
-    assert (bench.store.asked, bench.reserver.refusals) == ([], {reason: 1})
+    assert (bench.store.asked, bench.refusals) == ([], {reason: 1})
 
 
 async def test_limits_and_rate_limits_count_open_pairs_and_cycles_together(bench: Bench) -> None:
@@ -152,10 +160,10 @@ async def test_limits_and_rate_limits_count_open_pairs_and_cycles_together(bench
 async def test_a_refusal_holds_for_what_pays_no_more_until_something_is_traded(bench: Bench) -> None:
     bench.cache.update_balances([])
     await bench.see(bench.found())
-    assert bench.reserver.refusals == {"insufficient_balance": 1}
+    assert bench.refusals == {"insufficient_balance": 1}
     bench.cache.update_balances(await bench.store.balances.rows())
     await bench.see(bench.found("two"))
-    assert (bench.store.asked, bench.reserver.refusals) == ([], {"insufficient_balance": 2})
+    assert (bench.store.asked, bench.refusals) == ([], {"insufficient_balance": 2})
     await bench.see(bench.found("more", net_bps=60.0))
     assert [request.trade_id for request in bench.store.asked] == ["more"]
 
@@ -173,10 +181,25 @@ async def test_what_was_refused_is_asked_again_later(bench: Bench, way: str) -> 
     assert [trade.trade_id for trade in bench.executed] == ["two"]
 
 
+async def test_what_is_refused_is_stored_with_the_figures_of_the_check(bench: Bench) -> None:
+    bench.cache.settings = Settings.model_validate(bench.settings.model_dump() | {"min_net_bps": 51.0})
+    await bench.see(bench.found())
+    await bench.see(bench.found("two", net_bps=40.0))
+    await bench.rejections.write(bench.store, bench.clock.now())
+    [one] = bench.store.cycle_rejections.values()
+    assert (one.rejection_id, one.value, one.limit, one.unit, one.count) == (
+        "one:below_threshold",
+        "50",
+        "51",
+        "bps",
+        2,
+    )
+
+
 async def test_the_store_decides_by_rows_that_this_process_does_not_know(bench: Bench) -> None:
     await bench.store.stop_reservations()
     await bench.see(bench.found())
-    assert (len(bench.store.asked), bench.executed, bench.reserver.refusals) == (1, [], {"stopping": 1})
+    assert (len(bench.store.asked), bench.executed, bench.refusals) == (1, [], {"stopping": 1})
 
 
 @pytest.mark.parametrize(
@@ -190,7 +213,7 @@ async def test_what_is_over_or_not_watched_is_left_out(
     bench: Bench, left_out: Callable[[Bench], CycleOpportunity]
 ) -> None:
     await bench.see(left_out(bench))
-    assert (bench.store.asked, bench.reserver.refusals) == ([], {})
+    assert (bench.store.asked, bench.refusals) == ([], {})
 
 
 async def test_who_does_not_decide_reserves_nothing(bench: Bench) -> None:
@@ -224,7 +247,7 @@ async def test_what_pays_no_more_is_not_traded_at_the_prices_before(bench: Bench
         bench.cache.settings = Settings.model_validate(bench.settings.model_dump() | {"min_net_bps": 30.0})
         await bench.see(bench.found("less", net_bps=20.0, event_time=bench.clock.now() + 1))
     await bench.see(bench.found("another", cycle_id="another"))
-    assert (bench.store.asked, bench.reserver.refusals) == ([], {"below_threshold": 1})
+    assert (bench.store.asked, bench.refusals) == ([], {"below_threshold": 1})
 
 
 async def test_a_sighting_is_good_until_it_expires_by_the_stores_clock(bench: Bench) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from bots.decide.order_decision import Rejected, decide, early_rejection
 from market.decide.decision_context import DecisionContext, RiskState, recorded_context
+from market.decide.thresholds import Imbalance
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.decision_record import (
     NoRecordError,
@@ -20,6 +21,7 @@ from tests.market.samples import EUR_MARKET, MARKETS, USD_MARKET, levels, opport
 
 OPPORTUNITY = opportunity_of((USD_MARKET, levels(("100", "5"))), (EUR_MARKET, levels(("92.5", "5"))))
 SETTINGS = settings_of(max_quote_age_ms=86_400_000)
+LOWERED = SETTINGS.model_copy(update={"min_net_bps": 77.0, "rebalancing_bps": 50.0})
 FREE = {("alpha", "USD"): Decimal("500.10"), ("beta", "BTC"): Decimal(10), ("beta", "EUR"): Decimal(7)}
 NOW = 1_200_000
 RISK = RiskState(
@@ -66,6 +68,8 @@ CASES = (
     known(place_value=Decimal("99999.12345678")),
     known(is_used_up=True),
     known(settings=SETTINGS.model_copy(update={"min_net_bps": 77.0})),
+    known(settings=LOWERED, imbalance=Imbalance(Decimal("0.5"), Decimal("0.001"))),
+    known(settings=LOWERED, imbalance=Imbalance(Decimal("0.00001"), None)),
     known(settings=SETTINGS.model_copy(update={"max_notional": Decimal("33.3")})),
 )
 REASONS = {

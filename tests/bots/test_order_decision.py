@@ -7,12 +7,15 @@ from decimal import Decimal
 import pytest
 
 from bots.decide.order_decision import Rejected, decide, early_rejection, is_expired
-from market.decide.decision_context import DecisionContext, RiskState
+from market.decide.decision_context import DecisionContext, RiskState, recorded_context
 from market.decide.settings import Settings
+from market.decide.thresholds import Imbalance
 from market.prices.opportunities import Opportunity
 from market.prices.quotes import Level
 from market.prices.spread_statistics import SpreadWindow
-from market.trade.reservations import Reservation
+from market.trade.leases import UNFENCED
+from market.trade.reservation_state import BalanceRow, ReservationState
+from market.trade.reservations import Reservation, reserved
 from market.trade.unwinding import client_order_id, markets_by_symbol
 from tests.market.samples import EUR_MARKET, JPY_MARKET, MARKETS, USD_MARKET, levels, opportunity_of, settings_of
 
@@ -169,3 +172,51 @@ def test_ages_grow_on_after_the_detection(age: int, now: int, expected: str | No
 @pytest.mark.parametrize(("now", "expected"), [(1_999_999, False), (2_000_000, True)])
 def test_expiry(now: int, expected: bool) -> None:
     assert is_expired(opportunity(), now) is expected
+
+
+LOWERED = settings_of(max_notional=Decimal(100_000), min_net_bps=OPPORTUNITY.net_bps + 10, rebalancing_bps=20.0)
+
+
+def brought_back(imbalance: Imbalance | None, settings: Settings = LOWERED) -> Reservation | Rejected:
+    free = {("beta", "BTC"): Decimal(3)}
+    context = DecisionContext(OPPORTUNITY, settings, now=1_000_000, free=free, imbalance=imbalance)
+    return decide(context, SYMBOLS)
+
+
+def test_what_brings_inventory_back_is_traded_below_the_threshold_and_no_more_of_it() -> None:
+    assert brought_back(None) == Rejected("below_threshold")
+    one = brought_back(Imbalance(Decimal("0.15"), None))
+    assert isinstance(one, Reservation)
+    assert one.amount == Decimal("0.15")
+    # free balances still limit it
+    assert isinstance(decision({("beta", "BTC"): Decimal("0.1")}), Reservation)
+    # less than any order may be is as nothing
+    assert brought_back(Imbalance(Decimal("0.00000001"), None)) == Rejected("below_threshold")
+    # switched off
+    off = LOWERED.model_copy(update={"rebalancing_bps": 0.0})
+    assert brought_back(Imbalance(Decimal("0.15"), None), off) == Rejected("below_threshold")
+
+
+def test_the_store_sees_what_it_brings_back_and_whether_that_still_counts() -> None:
+    context = DecisionContext(
+        OPPORTUNITY, LOWERED, now=1_000_000, imbalance=Imbalance(Decimal("0.05"), Decimal("0.0001"))
+    )
+    request = decide(context, SYMBOLS)
+    assert isinstance(request, Reservation)
+    rows = ReservationState(
+        now=1_000_000,
+        by=UNFENCED,
+        opportunity=OPPORTUNITY,
+        settings=LOWERED,
+        balances={
+            ("gamma", "JPY"): BalanceRow("gamma", "JPY", Decimal(10**9), Decimal(0)),
+            ("beta", "BTC"): BalanceRow("beta", "BTC", Decimal(9), Decimal(0)),
+        },
+    )
+    assert reserved(rows, request)[1].rejection == "below_threshold"
+    kept = replace(request, context=recorded_context(context))
+    arbitrage = reserved(rows, kept)[1].arbitrage
+    assert arbitrage is not None
+    assert arbitrage.amount == Decimal("0.05")
+    off = replace(rows, settings=LOWERED.model_copy(update={"rebalancing_bps": 0.0}))
+    assert reserved(off, kept)[1].rejection == "below_threshold"

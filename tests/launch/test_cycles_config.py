@@ -1,5 +1,6 @@
 """`[cycles]`: read, rejected in one sentence, and shown by `arbitrage markets`."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from launch.commands.markets import MarketsOptions, list_markets
 from launch.config.configuration import read_configuration
 from launch.config.cycles import cycle_terms
 from launch.config.session_options import PaperOptions
-from launch.config.watched_cycles import cycle_notes
+from launch.config.watched_cycles import cycle_notes, regional_cycle_notes
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_session
 from market.instruments.cycles import CycleTerms
@@ -128,6 +129,21 @@ def test_a_session_without_any_cycle_is_as_one_without_the_table(tmp_path: Path,
     assert session.cycles is None
     (note,) = cycle_notes(read_configuration(written(tmp_path, f"[cycles]\n{text}"), {}), session)
     assert "watches no cycle here" in note
+
+
+def test_a_session_with_money_says_that_it_trades_no_cycle(tmp_path: Path) -> None:
+    text = 'assets = ["BTC", "ETH"]\n[cycles]\nwithin = true\nacross = true'
+    session = replace(of_session(tmp_path, text), mode="live")
+    (note,) = cycle_notes(read_configuration(written(tmp_path, text), {}), session)
+    assert f"watches {len(session.watched_cycles())} cycles and trades none of them: with money" in note
+    # nor may a bot send an order in a market that is there for cycles alone
+    assert session.ordered_markets == session.traded
+
+
+def test_a_session_with_regions_says_that_it_watches_no_cycle(tmp_path: Path) -> None:
+    (note,) = regional_cycle_notes(read_configuration(written(tmp_path, "[cycles]\nwithin = true"), {}))
+    assert "[cycles] is for sessions without regions; this one trades pairs of exchanges" in note
+    assert regional_cycle_notes(read_configuration(written(tmp_path, ""), {})) == ()
 
 
 def test_a_storm_has_no_crosses(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from market.instruments.cycles import CycleTerms
 from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 from tests.store.reservation_requests import open_books
@@ -65,13 +67,15 @@ async def _prepare(session: Session) -> None:
 
 
 @pytest.fixture
-def dashboard(tmp_path: Path, mongodb_uri: str) -> Iterator[Dashboard]:
-    """Return a running one without a web server, for scripts of pages."""
+def dashboard(tmp_path: Path, mongodb_uri: str, request: pytest.FixtureRequest) -> Iterator[Dashboard]:
+    """Return a running one without a web server, for scripts of pages; with a parameter its session watches cycles."""
+    terms: CycleTerms | None = getattr(request, "param", None)
     end = asyncio.Event()
     is_up = threading.Event()
 
     async def serve() -> None:
-        async with session_database(tmp_path, mongodb_uri) as session:
+        async with session_database(tmp_path, mongodb_uri) as made:
+            session = replace(made, cycles=terms)
             await _prepare(session)
             app = build_app(session, with_pages=False)
             async with app.router.lifespan_context(app):

@@ -20,6 +20,7 @@ from ui.live.session_feeds import feeds_of
 from ui.rows.arbitrage import (
     ArbitrageRow,
     BalanceRowView,
+    CycleRejectionRow,
     CycleTradeRow,
     PnlLineRow,
     PnlRow,
@@ -48,6 +49,7 @@ from ui.services.trading_days import trading_days
 router = APIRouter(tags=["trades"])
 router.include_router(downloads)
 
+CycleExchange = Annotated[str | None, Query(alias="exchange", max_length=40, description="Of any of its legs.")]
 AtExchange = Annotated[str | None, Query(alias="exchange", max_length=40, description="Of any of its orders.")]
 
 
@@ -149,6 +151,19 @@ async def recent_rejections(
         await dashboard_of(request.app).reader.rejections(reason, cursor, limit, base, exchange),
         lambda one: row_from(RejectionRow, one),
     )
+
+
+@router.get("/rejections/cycles")
+async def cycle_rejections(
+    request: Request,
+    reason: Annotated[str | None, Query(max_length=40)] = None,
+    exchange: CycleExchange = None,
+    cursor: Cursor = None,
+    limit: Limit = 50,
+) -> PageRow[CycleRejectionRow]:
+    """Return the first rejection per cycle, reason and minute, newest first, with the figures of the check."""
+    found = await dashboard_of(request.app).reader.cycle_rejections(reason, exchange, cursor, limit)
+    return page_row(found, lambda one: row_from(CycleRejectionRow, one))
 
 
 @router.get("/balances")

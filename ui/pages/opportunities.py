@@ -5,7 +5,7 @@ import streamlit
 from ui.page_parts.market_choice import choose_market
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.panels.opportunities_figures import render_statistics
-from ui.panels.opportunities_list import render_list
+from ui.panels.opportunities_list import render_cycle_rejections, render_list
 from ui.rows.opportunity import Span
 
 SPANS: dict[Span, str] = {"10m": "Last 10 min", "hour": "Last hour", "session": "Session"}
@@ -24,3 +24,4 @@ def render_opportunities() -> None:
         market = choose_market(dashboard)
     render_statistics(dashboard, span or "10m", market.base, market.exchange)
     render_list(dashboard, span or "10m", market.base, market.exchange)
+    render_cycle_rejections(dashboard, market.exchange)

@@ -5,7 +5,7 @@ import streamlit
 from ui.page_parts.market_choice import choose_market
 from ui.page_parts.page_frame import dashboard_or_reason
 from ui.panels.trades_figures import render_figures
-from ui.panels.trades_list import render_list
+from ui.panels.trades_list import render_cycle_trades, render_list
 
 
 def render_trades() -> None:
@@ -16,4 +16,6 @@ def render_trades() -> None:
         return
     render_figures(dashboard)
     streamlit.subheader("Trades", anchor=False)
-    render_list(dashboard, choose_market(dashboard))
+    market = choose_market(dashboard)
+    render_list(dashboard, market)
+    render_cycle_trades(dashboard, market.exchange)

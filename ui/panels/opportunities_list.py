@@ -1,4 +1,5 @@
-"""The lower part of the page Opportunities: episodes, filtered and paged, and the single opportunities of one."""
+"""The lower part of the page Opportunities: episodes, filtered and paged, and the single opportunities of one; and
+rejected cycles, in a session that watches any."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +10,7 @@ from urllib.parse import quote
 import streamlit
 
 from exchanges.labels import exchange_name, pair_name
+from market.decide.cycle_checks import CYCLE_REASONS
 from market.decide.risk_checks import REASONS
 from market.money import decimal_of
 from market.prices.episodes import EXPIRED, EpisodeOutcome
@@ -17,7 +19,9 @@ from store.errors import CursorError, StoreError
 from store.queries.episode_pages import EpisodeFilter
 from store.queries.opportunity_outcomes import OutcomeName
 from store.queries.opportunity_pages import OpportunityFilter
+from store.records.cycle_rejection import CycleRejection
 from store.server.page_reader import Page
+from ui.page_parts.cycle_lines import REJECTION_HEADS, rejection_lines
 from ui.page_parts.dom_tables import Cell, Line, numbers, table, words
 from ui.page_parts.money_cells import Steps, money_cell, steps_of
 from ui.page_parts.page_times import moment, moment_cell, shown_zone
@@ -34,6 +38,7 @@ from wording.number_format import UNKNOWN, bps, count_text, duration
 REFRESH_SECONDS = 5.0
 ROWS = 25
 CHOSEN = "opportunities.chosen"
+GONE = "That page no longer exists; the list starts again from the newest."
 OUTCOME_NAMES: dict[OutcomeName, str] = {
     "taken": "Taken",
     "rejected": "Rejected",
@@ -81,7 +86,7 @@ def _render(dashboard: Dashboard, span: Span, base: str | None, exchange: str | 
         _choose(dashboard, page.items, zone)
     except CursorError:
         place_in_list.restart()
-        place.info("That page no longer exists; the list starts again from the newest.")
+        place.info(GONE)
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
 
@@ -234,3 +239,39 @@ def fate(row: StoredOpportunityRow) -> Cell:
         return Cell(f"Rejected: {reason_name(str(reason))}", "quiet")
     details = f"{state_name(state)}: {reason_name(reason)}" if state and reason else ""
     return Cell(OUTCOME_NAMES[row["outcome"]], "quiet", details)
+
+
+def render_cycle_rejections(dashboard: Dashboard, exchange: str | None) -> None:
+    """Draw a fragment that refreshes by itself; nothing in a session without cycles."""
+    if dashboard.session.cycles is not None:
+        streamlit.subheader("Rejected cycles", anchor=False)
+        streamlit.fragment(_render_rejections, run_every=REFRESH_SECONDS)(dashboard, exchange)
+
+
+def _render_rejections(dashboard: Dashboard, exchange: str | None) -> None:
+    reason = streamlit.selectbox(
+        "Reason",
+        CYCLE_REASONS,
+        None,
+        format_func=reason_name,
+        key="cycle_rejections.reason",
+        placeholder="Any reason",
+        width=210,
+    )
+    place_in_list = paging("cycle_rejections", f"{exchange} {reason}")
+    try:
+        reading = dashboard.reader.cycle_rejections(reason, exchange, place_in_list.cursor, ROWS)
+        page: Page[CycleRejection] = dashboard.answer(reading)
+    except CursorError:
+        place_in_list.restart()
+        streamlit.info(GONE)
+        return
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+        return
+    session = dashboard.session
+    lines = rejection_lines(page.items, session.watched_cycles(), session.settlement_currency, shown_zone())
+    streamlit.html(table("Rejected cycles, newest first", REJECTION_HEADS, lines, "No matches."))
+    with streamlit.container(horizontal=True, gap="small"):
+        place_in_list.render_buttons(page.next_cursor)
+    streamlit.caption("One line is one cycle, reason and minute: its first rejection, and how many there were.")

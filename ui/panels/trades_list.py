@@ -1,4 +1,5 @@
-"""The lower half of Trades & P&L: arbitrages or fills, filtered, sorted and paged, as files, and the details of one."""
+"""The lower half of Trades & P&L: arbitrages or fills, filtered, sorted and paged, as files, and the details of one;
+and trades on cycles with their legs, in a session that has any."""
 
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
@@ -6,13 +7,15 @@ from typing import Literal, get_args
 
 import streamlit
 
-from market.trade.arbitrages import Arbitrage
+from market.trade.arbitrages import Arbitrage, ArbitrageState
+from market.trade.cycle_trades import CycleTrade
 from session.session import Session
 from store.errors import CursorError, StoreError
 from store.queries.sorted_pages import Order
 from store.queries.sorted_trades import ARBITRAGE_COLUMNS, FILL_COLUMNS
 from store.queries.trade_history import CYCLE, BookedFill, TradeSums
 from store.server.page_reader import Page
+from ui.page_parts.cycle_lines import ORDER_HEADS, PLAN_HEADS, TRADE_HEADS, order_lines, path_of, plan_lines, trade_line
 from ui.page_parts.dom_tables import Clicks, Head, Line, table
 from ui.page_parts.market_choice import MarketChoice
 from ui.page_parts.money_cells import steps_of
@@ -32,6 +35,7 @@ from ui.page_parts.trade_lines import (
 )
 from ui.panels.trades_detail import render_detail
 from ui.panels.trades_figures import NO_STORE
+from ui.rows.arbitrage import cycle_trade_row
 from ui.rows.region import exchange_regions
 from ui.services.dashboard import Dashboard
 from wording.labels import state_name
@@ -42,6 +46,8 @@ KIND = "trades.kind"
 ROWS = 25
 REFRESH_SECONDS = 5.0
 CHOSEN = "trades.chosen"
+CYCLE_CHOSEN = "cycles.chosen"
+GONE = "That page no longer exists; the list starts again from the first."
 FILES: dict[Kind, str] = {"Arbitrages": "arbitrages", "Fills": "trades"}
 COLUMNS: dict[Kind, tuple[str, ...]] = {"Arbitrages": ARBITRAGE_COLUMNS, "Fills": FILL_COLUMNS}
 LOCATION = Head("Location")
@@ -74,7 +80,7 @@ def _render(dashboard: Dashboard, market: MarketChoice) -> None:
             next_cursor = shown.draw_arbitrages(place, place_in_list.cursor)
     except CursorError:
         place_in_list.restart()
-        place.info("That page no longer exists; the list starts again from the first.")
+        place.info(GONE)
         return
     except (StoreError, TimeoutError):
         place.warning(NO_STORE)
@@ -190,3 +196,57 @@ def with_locations(
 def _title(one: Arbitrage, zone: tzinfo) -> str:
     began = moment(one.times.get("reserved", one.opportunity.event_time), zone)
     return f"{began} · {one.base} {pair_of(one)} · {state_name(one.outcome)} · {short_id(one.arbitrage_id).text}"
+
+
+def render_cycle_trades(dashboard: Dashboard, exchange: str | None) -> None:
+    """Draw a fragment that refreshes by itself; nothing in a session without cycles."""
+    if dashboard.session.cycles is not None:
+        streamlit.subheader("Cycles", anchor=False)
+        streamlit.fragment(_render_cycles, run_every=REFRESH_SECONDS)(dashboard, exchange)
+
+
+def _render_cycles(dashboard: Dashboard, exchange: str | None) -> None:
+    states: list[ArbitrageState] = streamlit.multiselect(
+        "State", get_args(ArbitrageState), format_func=state_name, key="cycles.states", placeholder="All", width=230
+    )
+    place_in_list = paging("cycles", f"{exchange} {states}")
+    try:
+        reading = dashboard.reader.cycle_trades(exchange, states, place_in_list.cursor, ROWS)
+        page: Page[CycleTrade] = dashboard.answer(reading)
+        lines = [trade_line(one, shown_zone()) for one in page.items]
+        streamlit.html(table("Trades on cycles, newest first", TRADE_HEADS, lines, "No matches."))
+        with streamlit.container(horizontal=True, gap="small"):
+            place_in_list.render_buttons(page.next_cursor)
+        _choose_cycle(dashboard, page.items)
+    except CursorError:
+        place_in_list.restart()
+        streamlit.info(GONE)
+    except (StoreError, TimeoutError):
+        streamlit.warning(NO_STORE)
+
+
+def _choose_cycle(dashboard: Dashboard, trades: tuple[CycleTrade, ...]) -> None:
+    """Draw the legs of the chosen trade. Newer ones push it off this page, but it must not vanish."""
+    looked_at: CycleTrade | None = streamlit.session_state.get(CYCLE_CHOSEN)
+    known = {one.trade_id: one for one in trades}
+    if looked_at is not None:
+        known = {looked_at.trade_id: looked_at, **known}
+    chosen = streamlit.selectbox(
+        "Legs of one trade",
+        list(known),
+        None,
+        format_func=lambda one: _cycle_title(known[one]),
+        key=f"{CYCLE_CHOSEN}.id",
+        placeholder="Choose one on this page",
+        disabled=not known,
+    )
+    streamlit.session_state[CYCLE_CHOSEN] = None if chosen is None else known[chosen]
+    if chosen is None:
+        return
+    row, steps = cycle_trade_row(known[chosen]), steps_of(dashboard.session.markets)
+    streamlit.html(table("Legs as planned", PLAN_HEADS, plan_lines(row, steps), "No legs."))
+    streamlit.html(table("Orders of the cycle", ORDER_HEADS, order_lines(row, steps), "No orders."))
+
+
+def _cycle_title(one: CycleTrade) -> str:
+    return f"{moment(one.times['reserved'], shown_zone())} · {path_of(one.cycle).text} · {state_name(one.state)}"

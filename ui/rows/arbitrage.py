@@ -122,6 +122,22 @@ class RejectionRow(TypedDict):
     count: int
 
 
+class CycleRejectionRow(TypedDict):
+    """The first rejection of a cycle for this reason in one minute, and their `count`. `value` was compared with
+    `limit`, in `unit` (money: the settlement currency); null if the check has none."""
+
+    rejection_id: str
+    cycle_id: str
+    exchanges: list[str]
+    reason: str
+    net_bps: float
+    value: str | None
+    limit: str | None
+    unit: str
+    rejected_at: int
+    count: int
+
+
 class ReasonRow(TypedDict):
     """Rejections for this reason: `count` opportunities, and `episodes` whose best opportunity was rejected for it.
     `missed_profit` in the settlement currency: tradable profit within the limits, once per episode."""

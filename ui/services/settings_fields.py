@@ -64,6 +64,7 @@ TOPICS = (
             SettingField("opportunity_lifetime_ms", "Opportunity lifetime", "ms", 100),
             SettingField("cool_down_ms", "Pair cool-down", "ms", 50),
             SettingField("place_value_share", "Share of a place's value to bring (0: off)", "", 0.25),
+            SettingField("rebalancing_bps", "Lower if it brings inventory back, by (0: off)", "bps", 0.5),
         ),
     ),
     FieldGroup(

@@ -133,6 +133,10 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 
 def _add_files_of_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
+    _add_cycles(parser)
+
+
+def _add_cycles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", type=Path, metavar="FILE", help="TOML configuration whose [cycles] counts (default arbitrage.toml)"
     )
@@ -176,6 +180,7 @@ def add_sweep(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fee-bps", type=fee, help="taker fee per side, instead of the set's own")
     _add_latency(parser)
+    _add_cycles(parser)
     parser.add_argument("--master", default="local[*]", help="Spark master (default: all cores of this machine)")
     parser.add_argument("--name", help="name of the sweep (default: derived from its parameters)")
     parser.add_argument("--resume", metavar="NAME", help="continue a sweep that was stopped")

@@ -1,13 +1,19 @@
-"""Trades on cycles through REST: newest first, with what was planned and every order."""
+"""Trades on cycles and refused ones through REST: newest first, with what was planned and what refused them."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import httpx
 
 from market.trade.leases import UNFENCED
 from store.mongo.store import MongoTradeStore
+from store.records.cycle_rejection import CycleRejection
 from tests.market.cycle_samples import triangle
 from tests.store.test_port_cycles import PLENTY, booked, reserved
+
+LOW = CycleRejection(
+    "one:below_threshold", "a:BTC/USD:buy", ("alpha",), "below_threshold", 4.5, "4.5", "5", "bps", 1_000
+)
 
 
 async def test_trades_on_cycles_come_with_what_was_planned_and_all_orders(
@@ -46,3 +52,24 @@ async def test_trades_on_cycles_come_with_what_was_planned_and_all_orders(
         }
     assert (await api.get("/api/cycles", params={"exchange": "beta"})).json()["items"] == []
     assert (await api.get("/api/cycles", params={"state": "reserved"})).json()["items"] == []
+
+
+async def test_rejected_cycles_come_with_check_value_and_limit(api: httpx.AsyncClient, store: MongoTradeStore) -> None:
+    busy = replace(LOW, rejection_id="two:cycle_busy", exchanges=("beta",), reason="cycle_busy", value=None, limit=None)
+    newer = replace(busy, unit="", rejected_at=2_000)
+    await store.reject_cycles([LOW, newer])
+    # an earlier count that comes late, and a repeat
+    for count in (7, 3):
+        await store.reject_cycles([replace(LOW, count=count)])
+    path = "/api/rejections/cycles"
+    items = (await api.get(path)).raise_for_status().json()["items"]
+    assert [(one["reason"], one["value"], one["limit"], one["unit"], one["count"]) for one in items] == [
+        ("cycle_busy", None, None, "", 1),
+        ("below_threshold", "4.5", "5", "bps", 7),
+    ]
+    for wanted in ({"reason": "below_threshold"}, {"exchange": "alpha"}):
+        [one] = (await api.get(path, params=wanted)).json()["items"]
+        assert (one["rejection_id"], one["exchanges"], one["net_bps"]) == ("one:below_threshold", ["alpha"], 4.5)
+    page = (await api.get(path, params={"limit": 1})).json()
+    assert [one["rejection_id"] for one in page["items"]] == ["two:cycle_busy"]
+    assert page["next_cursor"]

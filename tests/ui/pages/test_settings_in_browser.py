@@ -38,6 +38,7 @@ TYPED = {
     "max_open_arbitrages": "12",
     "cool_down_ms": "1250",
     "place_value_share": "0.75",
+    "rebalancing_bps": "2.5",
     "breaker_failures": "17",
     "breaker_window_ms": "61000",
     "breaker_pause_ms": "31000",

@@ -1,9 +1,11 @@
-"""Rows to a topic of Pub/Sub and back, by its protocol, with a small server of ours."""
+"""Rows to a topic of Pub/Sub and back, by its protocol: a small server of ours, and in soak Google's own fake."""
 
 import asyncio
 import json
+import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +20,8 @@ from tests.cep.apps.transports.ends import sink_of, source_of
 from tests.cep.apps.transports.kept_rows import KeptRows
 from tests.cep.apps.transports.pubsub_server import PubSubServer, grpc, pubsub_server, types
 
+GO = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
+PSTEST = Path(__file__).parent / "pstest"
 OPTIONS = "type = 'googlepubsub', project.id = 'our-project', topic.id = 'orders'"
 LIMIT_SECONDS = 60.0
 
@@ -72,6 +76,25 @@ def numbers_of(kept: KeptRows) -> list[int]:
     return [json.loads(one.body)["event"]["n"] for one in kept.messages]
 
 
+@pytest.fixture
+async def google(tmp_path: Path) -> AsyncIterator[str]:
+    """Where Google's own fake listens."""
+    assert GO is not None
+    building = await asyncio.create_subprocess_exec(GO, "build", "-o", str(tmp_path / "pstest"), ".", cwd=PSTEST)
+    assert await building.wait() == 0
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(tmp_path / "pstest", stdin=pipe, stdout=pipe)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    place = (await process.stdout.readline()).decode().strip()
+    await made(place)
+    try:
+        yield place
+    finally:
+        process.stdin.close()
+        await process.wait()
+
+
 async def rows_come_back(place: str) -> None:
     sender, kept = sender_to(place), KeptRows()
     try:
@@ -95,6 +118,18 @@ async def test_rows_go_out_and_messages_come_in() -> None:
         await rows_come_back(server.place)
         async with asyncio.timeout(LIMIT_SECONDS):
             await server.emptied.wait()
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(GO is None, reason="Go is not installed here")
+async def test_googles_own_fake_takes_rows_and_gives_messages(google: str) -> None:
+    await rows_come_back(google)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(GO is None, reason="Go is not installed here")
+async def test_googles_own_fake_gives_what_was_not_kept_again(google: str) -> None:
+    await gives_again(google)
 
 
 async def gives_again(place: str) -> None:
