@@ -15,11 +15,13 @@ from bots.execute.dead_mans_switch import DeadMansSwitch
 from bots.lease_keeper import LeaseKeeper, holder_name
 from bots.loop import BotLoop
 from bots.position_reporter import PositionReporter
+from bots.reconcile.money_in_transit import NothingInTransit
 from bots.reconcile.reconciler import Reconciliation
 from bots.rehearsal import rehearse
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
+from bots.transfers.session_transfers import transfer_maker, transfer_tasks
 from exchanges.accounts.exchange_account import ExchangeAccount, open_session_account
 from exchanges.paper.account import PaperAccount
 from exchanges.paper.conditions import FillConditions
@@ -109,16 +111,12 @@ async def _trade(
         quotes = NewestQuotes(latest_rows, region=session.place.region)
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
-        background_tasks = (strategy.run, reconciliation.run, *_account_tasks(account, stack))
-        bot_loop = BotLoop(
-            store,
-            account,
-            session.ordered_markets,
-            session.clock(),
-            cache,
-            by=by,
-            background_tasks=background_tasks,
-        )
+        maker = transfer_maker(session, store, account, by, latest_rows, cache)
+        own = (*_account_tasks(account, stack), *transfer_tasks(session, store, maker, cache))
+        tasks = (strategy.run, reconciliation.run, *own)
+        markets, clock = session.ordered_markets, session.clock()
+        bot_loop = BotLoop(store, account, markets, clock, cache, by=by, background_tasks=tasks)
+        reconciliation.transit = bot_loop.books.transit = NothingInTransit() if maker is None else maker.watch
         reconciliation.on_report = bot_loop.books.record_change
         reconciliation.rules = bot_loop.rules
         bot_loop.rehearse = partial(rehearse, store, account, by)

@@ -12,6 +12,7 @@ from exchanges.books.errors import FeedRejectedError
 from exchanges.books.port import WireExchange
 from exchanges.ports.facts import ExchangeFacts
 from exchanges.ports.orders import ExchangeOrders
+from exchanges.ports.withdrawals import MakeTransferApi
 from market.accounting.transfer_terms import TransferTerms
 
 EXCHANGES = (
@@ -64,6 +65,19 @@ def orders_of(ccxt_id: str) -> ExchangeOrders | None:
     if ccxt_id not in EXCHANGES:
         return None
     return cast(ExchangeOrders, import_module(f"exchanges.{ccxt_id}.orders").ORDERS)
+
+
+def can_transfer(ccxt_id: str) -> bool:
+    """Whether its withdrawals and deposits can be asked for and followed from here."""
+    facts = facts_of(ccxt_id)
+    return facts is not None and facts.has_transfers
+
+
+def transfers_of(ccxt_id: str) -> MakeTransferApi | None:
+    """None if nothing is transferred there. Imports ccxt."""
+    if not can_transfer(ccxt_id):
+        return None
+    return cast(MakeTransferApi, import_module(f"exchanges.{ccxt_id}.transfers").TRANSFERS)
 
 
 def sandboxes() -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, cast
 
 from pydantic import BeforeValidator, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
 
+from market.accounting.transfer_planning import OFF, TransferRules
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.cycles import Cycle, CycleTerms, session_cycles
@@ -80,6 +81,8 @@ class ExchangeReach:
     """At real exchanges: exchange → root of a gateway that stands before it, if not its own addresses are used."""
     transfers: tuple[TransferTerms, ...] = ()
     """What sending a currency from one exchange to another costs; of those not listed it is unknown."""
+    transfer_rules: TransferRules = OFF
+    """Whether currencies are sent, and when."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,18 @@ class PageTerms:
 
 
 @dataclass(frozen=True, slots=True)
+class SimulatedNetworks:
+    """How money travels between the simulated exchanges, by the terms of transfers."""
+
+    speed: float = 1.0
+    """How many times faster than the terms say."""
+    returned_share: float = 0.0
+    """Of withdrawals, those that the exchange takes and then gives back."""
+    closed_share: float = 0.0
+    """Of the time, in which a currency cannot be withdrawn from an exchange."""
+
+
+@dataclass(frozen=True, slots=True)
 class SimulatedTerms:
     """The simulated exchanges of a session, if it has any."""
 
@@ -108,6 +123,7 @@ class SimulatedTerms:
     rate_limits: bool = True
     """Whether the simulated exchanges keep the real ones' rate limits, and we within them; lifted to load them."""
     market: SimulatedMarket = field(default_factory=SimulatedMarket)
+    networks: SimulatedNetworks = field(default_factory=SimulatedNetworks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +272,14 @@ class Session:
 _STORED_AS: dict[str, dict[str, str]] = {
     "services": {name: name for name in ("kafka", "mongodb", "database", "partitions")},
     "place": {name: name for name in ("region", "regions", "carrier_home")},
-    "reach": {name: name for name in ("entries", "gateways", "transfers")},
+    "reach": {name: name for name in ("entries", "gateways", "transfers", "transfer_rules")},
     "page": {"host": "web_host", "port": "web_port", "outer_host": "page_host", "access": "access"},
-    "simulated": {"url": "exchanges_url", "rate_limits": "rate_limits", "market": "market"},
+    "simulated": {
+        "url": "exchanges_url",
+        "rate_limits": "rate_limits",
+        "market": "market",
+        "networks": "simulated_networks",
+    },
     "local_accounts": {
         "balances": "paper_balances",
         "latency_ms": "paper_latency_ms",

@@ -31,6 +31,8 @@ from simulators.market.price_port import MarketPrices
 from simulators.matching.exchange_journal import Journal
 from simulators.matching.listings import Listing, listings_of, opening_balances
 from simulators.matching.simulated_exchange import CUSTOMER, SimulatedExchange
+from simulators.matching.transfer_network import TransferNetwork
+from simulators.matching.transfer_records import NO_TRANSFERS, TransferConditions
 from simulators.matching.venue import Venue
 from simulators.web.account_keys import account_names, ensure_credentials
 from simulators.web.account_routes import joined
@@ -84,6 +86,7 @@ class ExchangesOptions:
     """How long a socket lives at most; None: as at each exchange (Binance: 24 hours)."""
     has_crosses: bool = False
     """Whether coins are priced in coins, and in a second currency, too. A storm has no prices for them."""
+    transfers: TransferConditions = NO_TRANSFERS
 
     def account_names(self, exchange: str) -> tuple[str, ...]:
         """Return all accounts of an exchange, its own name first."""
@@ -143,6 +146,7 @@ class SimulatedExchanges:
     journals: list[Journal]
     clock: Clock
     faults: Faults
+    network: TransferNetwork
     is_limited: bool = True
     _turns: dict[str, _Turn] = field(default_factory=dict)
     _next: int = 0
@@ -156,7 +160,9 @@ class SimulatedExchanges:
         has_crosses = options.has_crosses
         listings = market.listed({name: listings_of(name, has_crosses=has_crosses) for name in names})
         faults = Faults(clock, listed_symbols(names, has_crosses=has_crosses), seed)
-        world = cls({}, market.prices(seed, listings), market, [], clock, faults, options.is_limited)
+        accounts: dict[str, SimulatedExchange] = {}
+        network = TransferNetwork(accounts, clock, options.transfers, seed)
+        world = cls({}, market.prices(seed, listings), market, [], clock, faults, network, options.is_limited)
         for name in names:
             simulated = _gateway_of(name)
             journals = {own: Journal(home / options.folder / f"{own}.jsonl") for own in options.account_names(name)}
@@ -167,6 +173,7 @@ class SimulatedExchanges:
             for own, journal in journals.items():
                 owner = CUSTOMER if own == name else own
                 exchange = SimulatedExchange(venue, opening_balances(name, has_crosses=has_crosses), journal, owner)
+                accounts[own] = exchange
                 gateway = simulated.make(exchange, credentials[own])
                 if isinstance(gateway, TrustsSigners):
                     gateway.trust_signers(home, own)
@@ -174,6 +181,7 @@ class SimulatedExchanges:
                 gateway.subscribers.live_by(terms, clock)
                 gateways.append(gateway)
             world._add(venue, gateways, MarketPace(listings[name], options.bases), seed)
+        network.connect()
         for _ in names:
             world.step()
         return world
@@ -186,6 +194,7 @@ class SimulatedExchanges:
         orders = [OrderFaults(faults, gateway.exchange) for gateway in gateways]
         for gateway, own in zip(gateways, orders, strict=True):
             gateway.exchange.order_faults = own
+            gateway.exchange.funding.note_withdrawal = own.note_withdrawal
             gateway.subscribers.apply_faults(faults, symbol_of)
         rates = _gateway_of(venue.name).rates
         limits = [RateGuard(venue.name, rates, self.clock) for _ in gateways]
@@ -217,6 +226,7 @@ class SimulatedExchanges:
         turn.count += 1
         if turn.count % _BEAT_EVERY == 0:
             turn.beat()
+            self.network.step(turn.venue.name)
 
     def _put_off(self, turn: _Turn, listing: Listing, seconds: float) -> None:
         venue, symbol, mid = turn.venue, listing.market.symbol, self.prices.mid(listing)

@@ -96,10 +96,18 @@ REASONS: Mapping[str, str] = {
     "single_leg_left": "Single leg could not be unwound",
     # why a transfer of the rebalancing plan is left out
     "terms_unknown": "Transfer terms unknown",
-    "not_free": "Held by open orders",
+    "not_free": "Too little is free",
     "fee_exceeds_amount": "Fee is as large as the amount",
     "no_price": "No fresh quote to value the fee",
     "costs_more_than_earned": "Costs more than was earned",
+    # what became of a transfer
+    "not_confirmed": "Nobody confirmed it in time",
+    "no_address": "No address on the list",
+    "rejected": "Rejected by the exchange",
+    "returned": "Given back by the exchange",
+    "not_found": "The exchange lists no such withdrawal",
+    "no_answer": "No answer; being looked up",
+    "late": "Overdue",
     # what an exchange did badly
     "order_rejected": "Order rejected by the exchange",
     "outcome_unknown": "Order outcome unknown",

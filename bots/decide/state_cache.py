@@ -79,6 +79,8 @@ class StateCache:
     """Exchanges that are reduce-only for an unexplained difference."""
     drift: dict[str, Decimal] = field(default_factory=dict)
     """Currency → change of its total over all exchanges since the session's opening."""
+    on_its_way: Mapping[str, Decimal] = field(default_factory=dict)
+    """Currency → what is between exchanges, as the drift counts it."""
     server_ahead: int = 0
     """How far the store's clock is ahead of this machine's, microseconds."""
     legs_left: Callable[[], int | None] = _unlimited
@@ -330,9 +332,16 @@ class StateCache:
             unexplained=self.unexplained,
         )
 
+    def update_transit(self, on_its_way: Mapping[str, Decimal]) -> None:
+        """Set what is on its way between exchanges: it is still ours, and nothing can be ordered with it."""
+        if on_its_way != self.on_its_way:
+            self.on_its_way = on_its_way
+            self._update_drift(self._rows.values())
+
     def _update_drift(self, rows: Iterable[BalanceRow]) -> None:
         """`rows`: all rows of each currency that changed."""
-        changed = {exposure.currency: exposure.change for exposure in exposures_of(rows, self._opening, {})}
+        exposures = exposures_of(rows, self._opening, {}, on_its_way=self.on_its_way)
+        changed = {exposure.currency: exposure.change for exposure in exposures}
         if changed:
             # a new dict, since earlier decisions may hold the last one
             self.drift = {**self.drift, **changed}

@@ -1,8 +1,9 @@
 """Stores the balances that the exchange reports before the session's first order and after its last."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bots.execute.due_actions import has_leg_at
+from bots.reconcile.money_in_transit import MoneyInTransit, NothingInTransit
 from exchanges.errors import ExchangeError
 from exchanges.ports.account import TradingAccount
 from exchanges.requests.rate_budget import requests_for
@@ -19,6 +20,7 @@ class BalanceSnapshots:
     account: TradingAccount
     by: Actor
     closed: bool = False
+    transit: MoneyInTransit = field(default_factory=NothingInTransit)
 
     async def ensure_opening(self) -> bool:
         """Whether the opening balances are stored; fetches and stores them, once, while nothing is open at the
@@ -38,7 +40,12 @@ class BalanceSnapshots:
             return False
         if has_leg_at(await self.store.open_trades(), exchange):
             return False
-        await self.store.balances.replace(exchange, await self.account.balances(), "before", self.by)
+        # what arrived before is in the balances, so it is booked before; what arrived meanwhile may be in them or not
+        await self.transit.settle("")
+        balances = await self.account.balances()
+        if await self.transit.settle(""):
+            return False
+        await self.store.balances.replace(exchange, balances, "before", self.by)
         return True
 
     def record_change(self) -> None:
@@ -71,5 +78,9 @@ class BalanceSnapshots:
 
     async def _store_closing(self) -> None:
         with requests_for("close"):
+            await self.transit.settle()
             balances = await self.account.balances()
+            if await self.transit.settle() or await self.transit.in_question():
+                # they are stored all the same, and again once it is known what is in them
+                self.closed = False
         await self.store.balances.replace(self.account.exchange, balances, "after", self.by)

@@ -8,9 +8,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 
 from bots.execute.due_actions import has_leg_at
 from bots.execute.order_lookup import order_of
+from bots.reconcile.money_in_transit import MoneyInTransit, NothingInTransit
 from exchanges.errors import ExchangeUnavailableError, OutcomeUnknownError
 from exchanges.ports.account import TradingAccount
 from market.accounting.compared_books import BookedLeg, BookState, ExchangeState, OrderSearch
@@ -80,6 +82,7 @@ class Reconciliation:
     on_report: Callable[[], None] = _nothing
     """Called after a late fill or order was reported."""
     rules: ReportRules = field(default_factory=ReportRules)
+    transit: MoneyInTransit = field(default_factory=NothingInTransit)
     _previous: frozenset[str] = field(default_factory=frozenset)
     """Difference ids of the previous round; lost on a restart, which costs one more round."""
     _restated: Counter[str] = field(default_factory=Counter)
@@ -128,7 +131,7 @@ class Reconciliation:
         store_ahead = asked_at - self.wall_clock()
         since = await self._since(asked_at, known)
         rows = await self._idle_rows()
-        balances = None if rows is None else await self.account.balances()
+        balances = None if rows is None else await self._balances()
         orders = tuple(await self.account.open_orders())
         fills = tuple(await self.account.fills_since(since - OVERLAP - store_ahead))
         denied = await self.store.unconfirmed_legs(exchange, asked_at - SEARCH_BACK)
@@ -180,7 +183,17 @@ class Reconciliation:
         exchange = self.account.exchange
         if has_leg_at(await self.store.open_trades(), exchange):
             return None
-        return tuple(row for row in await self.store.balances.rows() if row.exchange == exchange)
+        doubtful = await self.transit.in_question()
+        rows = await self.store.balances.rows()
+        return tuple(row for row in rows if row.exchange == exchange and row.currency not in doubtful)
+
+    async def _balances(self) -> dict[str, Decimal]:
+        """Return the exchange's balances, without those of which some may have left. What arrived by then is booked
+        afterwards, so that our rows have it, or have changed."""
+        balances = await self.account.balances()
+        await self.transit.settle()
+        doubtful = await self.transit.in_question()
+        return {currency: amount for currency, amount in balances.items() if currency not in doubtful}
 
     async def _search_orders(self, denied: list[tuple[str, Leg]], since: int) -> tuple[OrderSearch, ...]:
         exchange = self.account.exchange

@@ -11,6 +11,7 @@ import ccxt
 from exchanges.accounts.order_apis import order_api, order_socket, socket_api
 from exchanges.accounts.order_rehearsal import NEVER, NotedRequest, rehearsed_order
 from exchanges.accounts.wire_check import request_check
+from exchanges.catalogue import transfers_of
 from exchanges.ccxt.client import ExchangeConfig, limit_rules, make_exchange, session_config
 from exchanges.ccxt.generic_orders import SharedMarkets
 from exchanges.credentials import Credentials
@@ -24,10 +25,12 @@ from exchanges.errors import (
 from exchanges.ports.error_mapping import is_clock_fault, is_past_deadline, post_error, read_error
 from exchanges.ports.orders import AnswerNotUnderstoodError, CancelsAllAfter, OrderApi
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit, posting
+from exchanges.ports.withdrawals import TransferApi, WithdrawalOrder
 from exchanges.requests.kept_connections import keep_open
 from exchanges.requests.measured_clock import MeasuredClock
 from exchanges.requests.order_socket import OrderSocket
 from exchanges.requests.rate_budget import RateBudget, account_budget, requests_for
+from market.accounting.transfer_lifecycle import Deposit, Withdrawal
 from market.decide.place_values import LegPace
 from market.instruments.markets import Market
 from market.instruments.order_rules import rule_broken
@@ -192,6 +195,45 @@ class ExchangeAccount:
             raise post_error(self._exchange, error, self._keys, is_of_the_clock=has_moved) from None
         except AnswerNotUnderstoodError as error:
             raise OutcomeUnknownError(f"{self._exchange} may or may not have the order: {error}") from error
+
+    async def withdraw(self, order: WithdrawalOrder, permit: Permit = ALWAYS_PERMITTED) -> str:
+        """Ask the exchange to send money away, once; return its id of the withdrawal. `permit` as for an order.
+
+        Raises OrderRejectedError (there is no withdrawal), OutcomeUnknownError (look it up), AccountRejectedError,
+        NotPostedError.
+        """
+        api = self._transfers()
+        try:
+            await self._clock.measure_once()
+        except ccxt.BaseError as error:
+            raise OrderRejectedError(f"nothing was sent: {read_error(self._exchange, error, self._keys)}") from None
+        try:
+            # not on the connection of orders: that one sends nothing else
+            with posting(permit):
+                return await api.withdraw(order)
+        except ccxt.BaseError as error:
+            raise post_error(self._exchange, error, self._keys) from None
+        except AnswerNotUnderstoodError as error:
+            raise OutcomeUnknownError(f"{self._exchange} may or may not send it: {error}") from error
+
+    async def withdrawals(self, currency: str, since: int) -> list[Withdrawal]:
+        """Return what left, or will. `since` by our clock, microseconds; earlier ones may be among them. Raises
+        ExchangeUnavailableError, AccountRejectedError."""
+        api = self._transfers()
+        return await self._read(lambda: api.withdrawals(currency, since))
+
+    async def deposits(self, currency: str, since: int) -> list[Deposit]:
+        """Return what arrived; as `withdrawals`."""
+        api = self._transfers()
+        return await self._read(lambda: api.deposits(currency, since))
+
+    def _transfers(self) -> TransferApi:
+        """Raise ExchangeUnavailableError if nothing is transferred there."""
+        entry = self._reads.entry
+        make = None if entry.is_generic else transfers_of(entry.ccxt)
+        if make is None:
+            raise ExchangeUnavailableError(f"there are no withdrawals from {self._exchange} here")
+        return make(self._reads.client, self._reads.api)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:
         market = self._market(order)

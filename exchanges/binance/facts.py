@@ -140,6 +140,7 @@ FACTS = ExchangeFacts(
         DatedCode("UST", "USTC", until=_NEW_LUNA),
         *counting_codes("1000SATS 1000CAT 1000CHEEMS 1MBABYDOGE"),
     ),
+    has_transfers=True,
     transfers=(
         TransferTerms(
             "binance",

@@ -108,6 +108,7 @@ FACTS = ExchangeFacts(
             EURQ EURR XXBT XBT XETH ETH SOL DOT"""
         )
     ),
+    has_transfers=True,
     transfers=(
         TransferTerms(
             "kraken",

@@ -162,14 +162,17 @@ class KrakenOrderApi:
         return report_of(name, has_ended, number_in(row, "vol_exec"), once, _stated(row, market, fills))
 
     async def _call(self, method: Method, parameters: dict[str, str]) -> Mapping[str, Any]:
+        return row_of(await self.result(method, parameters))
+
+    async def result(self, method: Method, parameters: dict[str, str]) -> object:
         """Another process may share the key, so that a nonce is too low; the request was not executed, so a retry is
         safe."""
         async with self._turn:
             for _ in range(_TRIES_FOR_A_NONCE - 1):
                 with suppress(ccxt.InvalidNonce):
-                    return _result(await method(parameters))
+                    return row_of(await method(parameters)).get("result")
                 await SystemClock().sleep(_NEXT_NONCE_SECONDS)
-            return _result(await method(parameters))
+            return row_of(await method(parameters)).get("result")
 
 
 def _result(answer: object) -> Mapping[str, Any]:

@@ -88,6 +88,8 @@ class ExchangeFacts:
     """None: orders go by REST alone."""
     key_fields: tuple[str, ...] = ("api_key", "secret")
     """Fields of an account's credentials."""
+    has_transfers: bool = False
+    """Whether its folder has `transfers` (TRANSFERS)."""
     signs_by_clock: bool = True
     """Whether a signature is good at the exchange's time alone."""
     has_own_codes_in_rows: bool = False

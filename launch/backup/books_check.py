@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.transfer_lifecycle import booked_in, positions
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of
 from market.trade.arbitrages import OPEN_STATES, Leg, TradeOfLegs, held_currency
@@ -90,23 +91,29 @@ class BooksCheck:
             if arbitrage_id not in self._open:
                 yield f"{claim} is claimed by {arbitrage_id}, which is not open"
         rows = {(row.exchange, row.currency): row.held for row in books.balances}
-        for place in sorted(rows.keys() | self._held.keys()):
-            held, by_legs = rows.get(place, ZERO), self._held.get(place, ZERO)
-            if held != by_legs:
-                yield f"{' '.join(place)}: {text_of(held)} held, and legs hold {text_of(by_legs)}"
+        holds = dict(self._held)
+        for transfer in books.transfers:
+            for place, (_, held) in positions(transfer).items():
+                holds[place] = holds.get(place, ZERO) + held
+        for place in sorted(rows.keys() | holds.keys()):
+            held, wanted = rows.get(place, ZERO), holds.get(place, ZERO)
+            if held != wanted:
+                yield f"{' '.join(place)}: {text_of(held)} held, and legs and transfers hold {text_of(wanted)}"
 
     def _unbalanced(self, books: StoredBooks) -> Iterator[str]:
-        """Return balances that are not opening + fills − fees, unless reconciliation has found a difference since."""
+        """Return balances that are not opening + fills − fees and transfers, unless reconciliation has found a
+        difference since."""
         for row in books.balances:
             opening = books.openings.get(row.exchange)
             if opening is None or books.differences.get(row.exchange, 0) >= opening.at:
                 continue
             change = self._changes.get((opening.session_id, row.exchange, row.currency), ZERO)
-            expected = opening.amounts.get(row.currency, ZERO) + change
+            sent = booked_in(books.transfers, opening.session_id).get((row.exchange, row.currency), ZERO)
+            expected = opening.amounts.get(row.currency, ZERO) + change + sent
             if row.free + row.held != expected:
                 yield (
                     f"{row.exchange} {row.currency}: {text_of(row.free + row.held)} in the books, "
-                    f"by opening and fills {text_of(expected)}"
+                    f"by opening, fills and transfers {text_of(expected)}"
                 )
 
 

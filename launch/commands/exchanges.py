@@ -18,6 +18,7 @@ from launch.setup.data_dir import check_writable, process_lock, ready_file, writ
 from launch.supervisor.ctrl_c import stop_event, unless_stopped
 from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_main import run_process
+from market.accounting.transfer_terms import terms_of
 from runtime.clock import wall_now
 from runtime.event_loop import run_until_done
 from session.session import Session
@@ -28,6 +29,7 @@ from simulators.faults.fault_kinds import FaultRejectedError
 from simulators.faults.schedule import ScheduledFault, schedule_of
 from simulators.market.chosen_market import ChosenMarket
 from simulators.market.efficient_prices import Tape
+from simulators.matching.transfer_records import TransferConditions
 from simulators.server import LOOPBACK, ExchangesOptions, listed_symbols, run_exchanges
 from simulators.web.account_keys import account_names
 
@@ -129,9 +131,17 @@ def run_session_exchanges(session: Session, home: Path, host: str = LOOPBACK) ->
             name: tuple(own for own in accounts if own != name) for name, accounts in session.accounts_at.items()
         },
         has_crosses=_has_crosses(session),
+        transfers=_transfer_conditions(session),
     )
     detects = detection_seen(session.home, host)
     return run_process(home, "exchanges", lambda ready: run_exchanges(home, options, ready, detects))
+
+
+def _transfer_conditions(session: Session) -> TransferConditions:
+    """Return how networks behave in the session: by its terms, also those that a user wrote."""
+    networks = session.simulated.networks
+    terms = terms_of(session.reach.transfers)
+    return TransferConditions(terms, networks.speed, networks.returned_share, networks.closed_share)
 
 
 def _has_crosses(session: Session) -> bool:

@@ -16,7 +16,7 @@ from launch.config.apps import AppsConfiguration, acting_apps
 from launch.config.cycles import CyclesConfiguration
 from launch.config.disk import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
-from launch.config.transfers import TransferConfiguration
+from launch.config.transfers import TransfersConfiguration
 from launch.errors import CannotStartError
 from market.decide.settings import Settings
 from market.money import BoundedDecimal
@@ -166,8 +166,8 @@ class Configuration(BaseModel):
     """Limit of all recordings in the data folder, megabytes. Nothing is deleted: at the limit, recording stops."""
     cycles: CyclesConfiguration | None = None
     """`[cycles]`: which cycles of several markets are looked for; None: none."""
-    transfers: dict[str, dict[str, TransferConfiguration]] = Field(default_factory=dict)
-    """Exchange → currency → what a withdrawal costs, if it differs from `transfer_terms`."""
+    transfers: TransfersConfiguration = TransfersConfiguration()
+    """`[transfers]`: whether currencies are sent between exchanges, and what that costs."""
     keep_trades_days: int = Field(default=0, ge=0, le=36_500)
     """Ended arbitrages older than that are removed, except their sums by month; 0: none are."""
     disk: DiskConfiguration = DiskConfiguration()

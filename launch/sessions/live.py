@@ -38,6 +38,7 @@ from market.decide.settings import Settings
 from market.instruments.markets import Market
 from market.instruments.token_contracts import Token
 from runtime.clock import wall_now
+from session.exchange_entries import ExchangeEntry
 from session.session import ExchangeReach, Mode, PageTerms, Services, Session, Upkeep
 from streams.broker.embedded_broker import free_ports
 
@@ -108,16 +109,21 @@ def session_at_exchanges(home: Path, options: SessionOptions, config: Configurat
         cycles=chosen_cycles(config, markets, SETTLEMENT_CURRENCY),
         standby_assets=config.standby_assets,
         settlement_currency=SETTLEMENT_CURRENCY,
-        reach=ExchangeReach(
-            entries=entries,
-            gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
-            transfers=session_transfers(config.transfers),
-        ),
+        reach=_reach(config, entries),
         page=PageTerms(
             host=config.bind, port=config.port if options.port is None else options.port, access=config.access
         ),
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(own, options, config)),
+    )
+
+
+def _reach(config: Configuration, entries: dict[str, ExchangeEntry]) -> ExchangeReach:
+    return ExchangeReach(
+        entries=entries,
+        gateways={name: one.url for name, one in config.exchange.items() if one.url is not None},
+        transfers=session_transfers(config.transfers),
+        transfer_rules=config.transfers.rules(is_live=True),
     )
 
 

@@ -245,14 +245,23 @@ def paper_session(home: Path, options: PaperOptions, config: Configuration) -> S
             url=f"http://127.0.0.1:{exchanges_port}",
             rate_limits=config.rate_limits,
             market=_simulated_market(home, name, options.tape, markets),
+            networks=config.transfers.networks,
         ),
-        reach=ExchangeReach(entries=session_entries(config, "paper"), transfers=session_transfers(config.transfers)),
+        reach=_reach(config),
         page=PageTerms(
             host=config.bind, port=config.port if options.port is None else options.port, access=config.access
         ),
         seed=options.seed if options.seed is not None else config.seed,
         stale_after_ms=config.feeds.stale_after_ms,
         upkeep=Upkeep(recordings_mb=recordings_limit_mb(home, options, config)),
+    )
+
+
+def _reach(config: Configuration) -> ExchangeReach:
+    return ExchangeReach(
+        entries=session_entries(config, "paper"),
+        transfers=session_transfers(config.transfers),
+        transfer_rules=config.transfers.rules(is_live=False),
     )
 
 

@@ -17,7 +17,7 @@ from launch.config.configuration import Configuration
 from launch.errors import CannotStartError, LaunchError
 from launch.sessions.counters import SessionCounters
 from launch.sessions.shutdown import activity_of, finish_trading, retry_while_down, until
-from launch.sessions.summary import Activity, balance_differences
+from launch.sessions.summary import Activity, ledger_differences
 from launch.setup.data_dir import RUN_FILE, check_writable, write_atomically
 from launch.setup.data_layout import database_name
 from launch.setup.login_files import supervisors_session
@@ -178,7 +178,7 @@ async def _replay(session: Session, supervisor: Supervisor, recording: Recording
         speed=session.replay.speed if session.replay else 1.0,
         wall_seconds=(wall_now() - started) / MICROSECONDS,
     )
-    return outcome, not balance_differences(activity.before, activity.after, activity.fills, activity.markets)
+    return outcome, not ledger_differences(activity)
 
 
 def _time_from(recording: Recording, speed: float, wall_start: int) -> ReplayTime:

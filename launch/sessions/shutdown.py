@@ -29,6 +29,8 @@ BALANCE_SECONDS = 60.0
 """Limits that are used up are free again within a minute, the longest window of an exchange that ccxt alone knows."""
 OUTAGE_SECONDS = 60.0
 POLL_SECONDS = 0.1
+CLOCKS_APART = 86_400 * MICROSECONDS
+"""How far the store's clock may be from the one that a session's start was read from."""
 
 Result = TypeVar("Result")
 
@@ -123,6 +125,8 @@ async def activity_of(
         restarts=restarts,
         seed=session.seed,
         removed=await store.removed_trades(),
+        session_id=session.session_id,
+        transfers=await store.transfers.known(max(0, session.started_at - CLOCKS_APART)),
     )
 
 

@@ -6,9 +6,10 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from market.accounting.profit_groups import added, profit_of
+from market.accounting.transfer_lifecycle import MoneyTransfer, booked_in
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
-from market.money import ZERO, text_of
+from market.money import ZERO, text_of, total
 from market.prices.episodes import EpisodeOutcome
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
 from market.trade.cycle_trades import CycleTrade
@@ -60,14 +61,22 @@ class Activity:
     """Trades on cycles."""
     removed: RemovedTrades = field(default_factory=RemovedTrades)
     """The part of the session that is kept only as sums."""
+    session_id: str = ""
+    transfers: Sequence[MoneyTransfer] = ()
+    """All that moved anything in the session, decided in it or before."""
+
+    @property
+    def other_changes(self) -> Mapping[tuple[str, str], Decimal]:
+        """Return what changed balances beside `fills`: fills kept as sums, and transfers."""
+        changes = dict(self.removed.changes)
+        for key, change in booked_in(self.transfers, self.session_id).items():
+            changes[key] = changes.get(key, ZERO) + change
+        return changes
 
 
 def summary_of(activity: Activity) -> dict[str, object]:
     """Return the document of `--json`: money as decimal strings, null for a latency that was not measured."""
-    removed = activity.removed
-    differences = balance_differences(
-        activity.before, activity.after, activity.fills, activity.markets, removed.changes
-    )
+    removed, differences = activity.removed, ledger_differences(activity)
     return {
         "quotes": dict(activity.quotes),
         "opportunities": activity.opportunities,
@@ -85,6 +94,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "pnl": profit_row(
             [*activity.arbitrages, *activity.cycles], activity.currency, removed.profits.get(activity.currency)
         ),
+        "transfers": transfers_row(activity),
         "balances_before": _balance_rows(activity.before),
         "balances_after": _balance_rows(activity.after),
         "balanced": bool(activity.before) and activity.before.keys() == activity.after.keys() and not differences,
@@ -101,6 +111,28 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "seconds_to_first_opportunity": activity.seconds_to_first_opportunity,
         "restarts": dict(activity.restarts),
         "seed": activity.seed,
+    }
+
+
+def ledger_differences(activity: Activity) -> list[dict[str, str]]:
+    """Return where the session's ledger does not reconcile: see `balance_differences`."""
+    sources = activity.before, activity.after, activity.fills, activity.markets
+    return balance_differences(*sources, activity.other_changes)
+
+
+def transfers_row(activity: Activity) -> dict[str, object]:
+    """Return those that the session decided on by state, and what they cost: in the settlement currency as it was
+    valued then, and in each currency what was lost on the way. It is in no part of the P&L."""
+    own = [one for one in activity.transfers if one.session_id == activity.session_id]
+    lost: dict[str, Decimal] = {}
+    for one in own:
+        if one.lost:
+            lost[one.currency] = lost.get(one.currency, ZERO) + one.lost
+    return {
+        "by_state": _counted((one.state for one in own), {}),
+        "currency": activity.currency,
+        "cost": text_of(total(one.cost for one in own if one.lost)),
+        "fees": {currency: text_of(amount) for currency, amount in sorted(lost.items())},
     }
 
 
@@ -122,10 +154,10 @@ def balance_differences(
     after: Balances,
     fills: Iterable[Fill],
     markets: Iterable[Market],
-    removed: Mapping[tuple[str, str], Decimal] = MappingProxyType({}),
+    others: Mapping[tuple[str, str], Decimal] = MappingProxyType({}),
 ) -> list[dict[str, str]]:
-    """Return where `before` + fills − fees + what `removed` fills changed is not `after`, to the last digit; both are
-    as the exchanges reported them.
+    """Return where `before` + fills − fees + `others`, of fills kept as sums and of transfers, is not `after`, to the
+    last digit; both are as the exchanges reported them.
 
     A currency that an exchange does not name counts as zero. An exchange of which one of the two is unknown is left
     out: it is not checked at all. `markets` say which currencies a symbol moves: a replay may settle BTC/USDT in USD.
@@ -136,7 +168,7 @@ def balance_differences(
         for currency, change in changes_of(fill, *currencies[fill.exchange, fill.symbol]):
             key = (fill.exchange, currency)
             expected[key] = expected.get(key, ZERO) + change
-    for key, change in removed.items():
+    for key, change in others.items():
         expected[key] = expected.get(key, ZERO) + change
     reported = {(exchange, currency): amount for exchange, row in after.items() for currency, amount in row.items()}
     unchecked = before.keys() ^ after.keys()

@@ -30,6 +30,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
+    lines += _transfers(summary.get("transfers"))
     latencies = summary["latency_ms"]
     if isinstance(latencies, Mapping):
         lines += [_line(f"ms from tick to {stage}", _latencies(row)) for stage, row in latencies.items()]
@@ -45,6 +46,14 @@ def _cycles(by_legs: object) -> list[str]:
     return [
         _line(f"cycles of {legs} legs", _summed(states, state_name)) for legs, states in rows.items() if int(legs) > 2
     ]
+
+
+def _transfers(said: object) -> list[str]:
+    """Return a line for transfers between exchanges, if any were decided on."""
+    if not isinstance(said, Mapping) or not said["by_state"]:
+        return []
+    cost = worth(str(said["cost"]), str(said["currency"]))
+    return [_line("transfers", f"{_summed(said['by_state'], state_name)}; cost {cost}, beside the P&L")]
 
 
 def _cycles_found(found: object) -> list[str]:

@@ -65,6 +65,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.AVERAGES,
             stored.AVERAGE_TRADES,
             stored.DIFFERENCES,
+            stored.TRANSFERS,
             stored.COMPARISONS,
             stored.CONSUMER_POSITIONS,
         ),
@@ -77,6 +78,7 @@ ROLES: Mapping[str, LoginRights] = {
             stored.AUDIT,
             # a difference that a person settles is booked to the balance
             stored.DIFFERENCES,
+            stored.TRANSFERS,
             stored.BALANCES,
             stored.SESSION_BALANCES,
             stored.HEALTH,

@@ -6,6 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import floor
 from statistics import median
+from types import MappingProxyType
 from typing import Literal
 
 from market.instruments.markets import Market, fx_route
@@ -87,13 +88,15 @@ def inventory_of(
     values: Values,
     bases: Iterable[str],
     target: Target = "opening",
+    on_its_way: Values = MappingProxyType({}),
 ) -> Inventory:
     """Return the inventory since `opening`, which the exchanges reported when the session began; one that has not
-    reported yet is left out of exposure."""
+    reported yet is left out of exposure. `on_its_way`: currency → what is between exchanges
+    (`transfer_lifecycle.still_ours`), which counts as ours."""
     return Inventory(
         holdings=tuple(_holdings(rows, opening, values, target)),
         holds=tuple(holds_of(arbitrages)),
-        exposures=tuple(exposures_of(rows, opening, values, frozenset(bases))),
+        exposures=tuple(exposures_of(rows, opening, values, frozenset(bases), on_its_way)),
     )
 
 
@@ -155,14 +158,19 @@ def target_of(row: BalanceRow, same: Sequence[BalanceRow], opening: Amounts, tar
 
 
 def exposures_of(
-    rows: Iterable[BalanceRow], opening: Amounts, values: Values, bases: frozenset[str] = frozenset()
+    rows: Iterable[BalanceRow],
+    opening: Amounts,
+    values: Values,
+    bases: frozenset[str] = frozenset(),
+    on_its_way: Values = MappingProxyType({}),
 ) -> Iterable[Exposure]:
     """In the order of the currencies; each depends on its own rows alone."""
     counts: dict[str, Decimal] = {}
     for row in rows:
         if row.exchange in opening:
             counts[row.currency] = counts.get(row.currency, ZERO) + row.free + row.held
-    for currency, now in counts.items():
+    for currency, there in counts.items():
+        now = there + on_its_way.get(currency, ZERO)
         before = total(amounts.get(currency, ZERO) for amounts in opening.values())
         yield Exposure(currency, currency in bases, before, now, _value(values, currency, now - before))
 

@@ -10,6 +10,7 @@ from exchanges.credentials import Credentials
 from simulators.binance.account import BinanceAccount
 from simulators.binance.account_stream import BinanceAccountStream
 from simulators.binance.endpoints import Endpoint, Fields, time_unit, timestamp
+from simulators.binance.funding import BinanceFunding
 from simulators.binance.keys import BinanceKeys
 from simulators.binance.klines import BinanceKlines
 from simulators.binance.limits import BinanceLimits
@@ -68,6 +69,7 @@ class BinanceGateway:
         self._signed = [
             *orders.endpoints(),
             *account.endpoints(),
+            *BinanceFunding(exchange, account.balance_rows).endpoints(),
             Endpoint("GET", "/api/v3/rateLimit/order", 40, self._order_counts),
         ]
         self._signed_names = {(endpoint.method, endpoint.path) for endpoint in self._signed}

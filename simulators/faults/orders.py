@@ -24,6 +24,8 @@ class OrderCall:
 
     order: SimulatedOrder | None = None
     is_disconnected: bool = False
+    is_withdrawal: bool = False
+    """Whether the request made a withdrawal."""
 
 
 ORDER_CALL: ContextVar[OrderCall | None] = ContextVar("order_call", default=None)
@@ -73,6 +75,12 @@ class OrderFaults:
         call = ORDER_CALL.get()
         if call is not None:
             call.order = order
+
+    def note_withdrawal(self) -> None:
+        """Note that a withdrawal was made."""
+        call = ORDER_CALL.get()
+        if call is not None:
+            call.is_withdrawal = True
 
     def report_count(self, event: SimulatedAccountEvent) -> int:
         """Return how often the private stream reports the event."""

@@ -27,7 +27,7 @@ _DESCRIPTIONS: Mapping[FaultKind, str] = {
     "socket_ended": "a stream's connection is closed as after its longest life",
     "crossed_book": "a book message has a bid above the best ask; the next one corrects it",
     "clock_skew": "the exchange's clock is off, in its answers and in its checks of signatures",
-    "lost_acknowledgement": "the order is accepted, but never answered",
+    "lost_acknowledgement": "the order, or the withdrawal, is accepted, but never answered",
     "duplicate_fill_report": "the account's stream reports a fill twice, or a list of fills has its newest twice",
     "rejected_order": "an order is rejected without a reason",
     "partial_fill_then_nothing": "a part of the order fills; the rest neither fills nor is cancelled until then",

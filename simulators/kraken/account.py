@@ -11,8 +11,8 @@ from simulators.kraken.equity import equity
 from simulators.kraken.order_terms import reference_field
 from simulators.kraken.public import KrakenPairs, assets_in, moment_field
 from simulators.kraken.rows import (
-    deposit_row,
     fee_rows,
+    ledger_kind,
     ledger_row,
     ledger_text,
     order_row,
@@ -47,7 +47,6 @@ class KrakenAccount:
     def calls(self) -> dict[str, Call]:
         paged = ("nonce", "start", "end", "ofs", "without_count", _REBASED)
         closed = known(*paged, "trades", "userref", "cl_ord_id", "closetime", "consolidate_taker")
-        funding = known("nonce", "asset", "aclass", "method", "start", "end", "cursor", "limit")
         return {
             "Balance": Call(self._balance, known("nonce", _REBASED)),
             "BalanceEx": Call(self._balance_with_holds, known("nonce", _REBASED)),
@@ -65,9 +64,6 @@ class KrakenAccount:
             ),
             "Ledgers": Call(self._ledgers, known(*paged, "asset", "aclass", "type")),
             "QueryLedgers": Call(self._query_ledgers, known("nonce", "id", "trades", _REBASED)),
-            "DepositStatus": Call(self._deposits, funding),
-            # nothing can be withdrawn
-            "WithdrawStatus": Call(_no_withdrawals, funding),
             "TradeVolume": Call(self._trade_volume, known("nonce", "pair", "fee-info")),
             "GetWebSocketsToken": Call(self._token, known("nonce")),
             "GetApiKeyInfo": Call(self._key_info, known("nonce")),
@@ -162,22 +158,13 @@ class KrakenAccount:
             for row in reversed(ledger_of(self._customer, self._exchange.listings))
             if start < row.at <= end
             and (not assets or kraken_asset(row.currency) in assets)
-            and kind in ("all", "deposit" if row.fill is None else "trade")
+            and kind in ("all", ledger_kind(row))
         ]
         return {"ledger": dict(map(ledger_row, _page(rows, fields))), **_count(rows, fields)}
 
     def _query_ledgers(self, fields: Fields) -> object:
         rows = dict(map(ledger_row, ledger_of(self._customer, self._exchange.listings)))
         return {name: rows[name] for name in text_field(fields, "id").split(",") if name in rows}
-
-    def _deposits(self, fields: Fields) -> object:
-        """Return the deposits: what the account was funded with."""
-        (start, end), assets = self._bounds(fields), assets_in(fields)
-        return [
-            deposit_row(number, name, amount, self._customer.opened_at)
-            for number, (name, amount) in enumerate(self._customer.opening.items())
-            if start < self._customer.opened_at <= end and (not assets or kraken_asset(name) in assets)
-        ]
 
     def _trade_volume(self, fields: Fields) -> object:
         answer: dict[str, object] = {"currency": "ZUSD", "volume": fixed_text(self._exchange.volume_30d, 4)}
@@ -217,10 +204,6 @@ class KrakenAccount:
     def _trade_rows(self, fills: Iterable[SimulatedFill]) -> dict[str, object]:
         orders, listings = self._customer.orders, self._exchange.listings
         return {fill.fill_id: trade_row(fill, orders[fill.order_id], listings[fill.symbol]) for fill in fills}
-
-
-def _no_withdrawals(_fields: Fields) -> object:
-    return []
 
 
 def _names(fields: Fields, most: int) -> list[str]:

@@ -5,6 +5,7 @@ from aiohttp.typedefs import Handler
 
 from exchanges.credentials import Credentials
 from simulators.kraken.account import KrakenAccount
+from simulators.kraken.funding import KrakenFunding
 from simulators.kraken.limits import RATES, KrakenEngineLimits
 from simulators.kraken.orders import KrakenOrders
 from simulators.kraken.public import KrakenDay, KrakenPairs, KrakenPublic
@@ -46,7 +47,7 @@ class KrakenGateway:
         self._limits = KrakenEngineLimits(exchange.clock)
         self._orders = KrakenOrders(exchange, pairs, self._limits)
         orders = self._orders.calls()
-        self._private = KrakenAccount(exchange, pairs, self._tokens).calls() | orders
+        self._private = KrakenAccount(exchange, pairs, self._tokens).calls() | KrakenFunding(exchange).calls() | orders
         trading = KrakenTrading(exchange, self._orders, orders)
         self._stream = KrakenStream(exchange, self.subscribers, self._days, self._tokens, trading)
         self._v1 = KrakenV1Stream(exchange, self.subscribers, self._days, self._tokens, orders)

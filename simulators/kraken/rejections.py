@@ -1,5 +1,6 @@
 """Kraken's rejections, over REST and WebSocket."""
 
+from simulators.matching.funding import WithdrawalRejectedError
 from simulators.matching.order_records import Reason, RequestRejectedError
 
 _ERRORS: dict[Reason, str] = {
@@ -28,7 +29,18 @@ _ERRORS: dict[Reason, str] = {
 }
 
 
+# words of its own for funding, as clients list them
+_OF_FUNDING = {
+    "closed": "EFunding:No funding method",
+    "unknown_address": "EFunding:Unknown withdraw key",
+    "too_little": "EFunding:Invalid amount",
+    "too_much": "EFunding:Invalid amount",
+}
+
+
 def error_text(error: RequestRejectedError) -> str:
+    if isinstance(error, WithdrawalRejectedError):
+        return _OF_FUNDING[error.why]
     if (error.reason, error.detail) == ("rate_limited", "engine"):
         # of orders, by the trading engine: https://docs.kraken.com/exchange/guides/general/ratelimits
         return "EOrder:Rate limit exceeded"

@@ -281,24 +281,14 @@ def ledger_row(row: LedgerChange) -> tuple[str, dict[str, object]]:
         "asset": kraken_asset(row.currency),
         "balance": ledger_text(row.currency, row.balance),
         "fee": ledger_text(row.currency, row.fee),
-        "refid": name if row.fill is None else row.fill.fill_id,
+        "refid": row.transfer_id or name if row.fill is None else row.fill.fill_id,
         "subtype": "",
         "time": row.at / MICROSECONDS,
-        "type": "deposit" if row.fill is None else "trade",
+        "type": ledger_kind(row),
     }
 
 
-def deposit_row(number: int, currency: str, amount: Decimal, at: int) -> dict[str, object]:
-    name = transaction_name("Q", number, at)
-    return {
-        "method": "Opening deposit",
-        "aclass": "currency",
-        "asset": kraken_asset(currency),
-        "refid": name,
-        "txid": name,
-        "info": "",
-        "amount": ledger_text(currency, amount),
-        "fee": ledger_text(currency, Decimal(0)),
-        "time": at // MICROSECONDS,
-        "status": "Success",
-    }
+def ledger_kind(row: LedgerChange) -> str:
+    if row.fill is not None:
+        return "trade"
+    return "withdrawal" if row.is_withdrawal else "deposit"

@@ -1,8 +1,9 @@
 """The test account's ledger: each change of a balance, from the opening deposits on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from heapq import merge
 
 from market.money import ZERO
 from simulators.matching.funded_account import FundedAccount
@@ -12,7 +13,8 @@ from simulators.matching.order_records import SimulatedFill
 
 @dataclass(frozen=True, slots=True)
 class LedgerChange:
-    """One change: an opening deposit, or one currency of a `fill`. `number` counts from 1, `at` in microseconds."""
+    """One change: an opening deposit, one currency of a `fill`, a withdrawal, its return, or a deposit, by what it is
+    of. `number` counts from 1, `at` in microseconds."""
 
     number: int
     at: int
@@ -23,21 +25,59 @@ class LedgerChange:
     balance: Decimal
     """The balance after it."""
     fill: SimulatedFill | None = None
+    transfer_id: str = ""
+    """The exchange's id of a withdrawal, the network's of a deposit; empty of the opening, and of fills."""
+
+    @property
+    def is_withdrawal(self) -> bool:
+        return self.fill is None and self.amount < 0
 
 
 def ledger_of(account: FundedAccount, listings: Mapping[str, Listing]) -> list[LedgerChange]:
     """Return the changes, oldest first. A row keeps its number."""
     balances, rows = dict.fromkeys(account.balances, ZERO), list[LedgerChange]()
 
-    def book(at: int, currency: str, amount: Decimal, fill: SimulatedFill | None) -> None:
-        fee = fill.fee if fill is not None and fill.fee_currency == currency else ZERO
-        balances[currency] = balances.get(currency, ZERO) + amount - fee
-        rows.append(LedgerChange(len(rows) + 1, at, currency, amount, fee, balances[currency], fill))
+    def book(change: _Change) -> None:
+        currency, fee = change.currency, change.fee
+        balances[currency] = balances.get(currency, ZERO) + change.amount - fee
+        rows.append(
+            LedgerChange(
+                len(rows) + 1, change.at, currency, change.amount, fee, balances[currency], change.fill, change.of
+            )
+        )
 
     for currency, amount in account.opening.items():
-        book(account.opened_at, currency, amount, None)
+        book(_Change(account.opened_at, currency, amount))
+    transfers = sorted(_transfers(account), key=lambda one: one.at)
+    for change in merge(_trades(account, listings), transfers, key=lambda one: one.at):
+        book(change)
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    at: int
+    currency: str
+    amount: Decimal
+    fee: Decimal = ZERO
+    fill: SimulatedFill | None = None
+    of: str = ""
+
+
+def _trades(account: FundedAccount, listings: Mapping[str, Listing]) -> Iterator[_Change]:
     for fill in account.orders.oldest_fills():
         market, sign = listings[fill.symbol].market, 1 if fill.side == "buy" else -1
-        book(fill.filled_at, market.base, sign * fill.amount, fill)
-        book(fill.filled_at, market.quote_currency, -sign * fill.cost, fill)
-    return rows
+        for currency, amount in ((market.base, sign * fill.amount), (market.quote_currency, -sign * fill.cost)):
+            fee = fill.fee if fill.fee_currency == currency else ZERO
+            yield _Change(fill.filled_at, currency, amount, fee, fill)
+
+
+def _transfers(account: FundedAccount) -> Iterator[_Change]:
+    for one in account.withdrawals.values():
+        # with the fee apart, as in a fill
+        net = one.amount - one.fee
+        yield _Change(one.asked_at, one.currency, -net, one.fee, of=one.withdrawal_id)
+        if one.state == "failed":
+            yield _Change(one.ended_at, one.currency, net, -one.fee, of=one.withdrawal_id)
+    for arrived in account.deposits.values():
+        yield _Change(arrived.at, arrived.currency, arrived.amount, of=arrived.network_id)

@@ -14,18 +14,21 @@ from pydantic import TypeAdapter
 from market.money import BoundedDecimal
 from runtime.clock import wall_now
 from simulators.matching.order_records import PreventedTrade, RejectedOrder, SimulatedFill, SimulatedOrder
+from simulators.matching.transfer_records import SimulatedDeposit, SimulatedWithdrawal
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line, all of it or none: orders as they stand after a step, and the fills of that step; or an order that was
-    rejected, which changes nothing."""
+    rejected, which changes nothing; or a withdrawal as it stands, or a deposit."""
 
     orders: tuple[SimulatedOrder, ...] = ()
     fills: tuple[SimulatedFill, ...] = ()
     opening: dict[str, BoundedDecimal] = field(default_factory=dict)
     rejected: tuple[RejectedOrder, ...] = ()
     prevented: tuple[PreventedTrade, ...] = ()
+    withdrawals: tuple[SimulatedWithdrawal, ...] = ()
+    deposits: tuple[SimulatedDeposit, ...] = ()
     at: int = field(default=0, compare=False)
     """When it was written, microseconds, by the machine's clock and not the exchange's. 0: not recorded."""
 

@@ -10,10 +10,11 @@ from market.money import EXACT, ZERO, total
 from simulators.matching.account_history import AccountHistory
 from simulators.matching.listings import Listing
 from simulators.matching.order_records import PreventedTrade, RequestRejectedError, SimulatedFill, SimulatedOrder
+from simulators.matching.transfer_records import SimulatedDeposit, SimulatedWithdrawal
 
 
 class FundedAccount:
-    """Balances are always opening + fills − fees, fill by fill."""
+    """Balances are always opening + fills − fees − withdrawals + deposits, one by one."""
 
     def __init__(self, listings: Mapping[str, Listing]) -> None:
         self.balances: dict[str, Decimal] = {}
@@ -21,6 +22,10 @@ class FundedAccount:
         self.orders = AccountHistory()
         """All its orders; `orders.get(id)` finds one."""
         self.prevented: list[PreventedTrade] = []
+        self.withdrawals: dict[str, SimulatedWithdrawal] = {}
+        """By id, oldest first."""
+        self.deposits: dict[str, SimulatedDeposit] = {}
+        """By the network's id, oldest first."""
         self._listings = listings
         self.opening: dict[str, Decimal] = {}
         """What the account was funded with, `opened_at`, microseconds."""
@@ -118,6 +123,19 @@ class FundedAccount:
         market = self._listings[fill.symbol].market
         for currency, change in changes_of(fill, market.base, market.quote_currency):
             self.balances[currency] = self.balances.get(currency, ZERO) + change
+
+    def store_withdrawal(self, withdrawal: SimulatedWithdrawal) -> None:
+        """Store a new one, which leaves the account, or its new state: one that failed comes back."""
+        known = self.withdrawals.get(withdrawal.withdrawal_id)
+        self.withdrawals[withdrawal.withdrawal_id] = withdrawal
+        was_gone, is_gone = known is not None and known.state != "failed", withdrawal.state != "failed"
+        if was_gone != is_gone:
+            sign = -1 if is_gone else 1
+            self.balances[withdrawal.currency] = self.balances.get(withdrawal.currency, ZERO) + sign * withdrawal.amount
+
+    def store_deposit(self, deposit: SimulatedDeposit) -> None:
+        self.deposits[deposit.network_id] = deposit
+        self.balances[deposit.currency] = self.balances.get(deposit.currency, ZERO) + deposit.amount
 
     def update_order(self, fill: SimulatedFill) -> SimulatedOrder:
         """Return the new state of the fill's order."""

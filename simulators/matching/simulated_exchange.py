@@ -10,6 +10,7 @@ from simulators.catalogue import terms_of
 from simulators.matching.engine import BookOrder, Prevented
 from simulators.matching.exchange_journal import Entry, EntryLog
 from simulators.matching.funded_account import FundedAccount
+from simulators.matching.funding import Funding
 from simulators.matching.order_admission import check_client_id, check_size, funds_needed, ticks_of
 from simulators.matching.order_records import (
     OrderRequest,
@@ -61,7 +62,7 @@ class SimulatedExchange:
         self.customer = FundedAccount(self.listings)
         self.order_faults: OrderFaultPort | None = None
         self.may_withdraw = False
-        """What the exchange says of the API key's rights; nothing can be withdrawn here."""
+        """What the exchange says of the API key's rights."""
         self.pays_in_points = False
         """Whether fees are said to be taken in the exchange's own coin, if it has one."""
         terms = terms_of(self.name)
@@ -69,6 +70,7 @@ class SimulatedExchange:
         self.tier = terms.tier_at(self.volume_30d)
         self._owner = owner
         self._journal = journal
+        self.funding = Funding(self.customer, journal, self.clock, venue.next_number)
         self._listeners: list[Callable[[SimulatedAccountEvent], None]] = []
         self._events: list[SimulatedAccountEvent] = []
         venue.join(owner, self)
@@ -237,9 +239,13 @@ class SimulatedExchange:
         for fill in entry.fills:
             self.customer.add_fill(fill)
         self.customer.prevented.extend(entry.prevented)
-        numbers = [row.number for row in entry.orders] + [row.number for row in entry.fills]
-        for number in (*numbers, *(row.number for row in entry.prevented)):
-            self.venue.skip_to(number)
+        for withdrawal in entry.withdrawals:
+            self.customer.store_withdrawal(withdrawal)
+        for deposit in entry.deposits:
+            self.customer.store_deposit(deposit)
+        for rows in (entry.orders, entry.fills, entry.prevented, entry.withdrawals, entry.deposits):
+            for row in rows:
+                self.venue.skip_to(row.number)
 
     def _resting(self, order: SimulatedOrder) -> BookOrder:
         listing = self.listings[order.symbol]

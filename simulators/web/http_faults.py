@@ -92,7 +92,8 @@ class HttpFaults:
             ORDER_CALL.reset(token)
         if call.is_disconnected:
             return self._disconnected(request)
-        if call.order is not None and await self._is_lost(call.order.symbol):
+        is_taken = call.order is not None or call.is_withdrawal
+        if is_taken and await self._is_lost(None if call.order is None else call.order.symbol):
             _cut(request)
         return self._lied(request.method, path, self._repeated(path, response))
 
@@ -110,8 +111,8 @@ class HttpFaults:
             response.headers["Retry-After"] = str(max(1, round(seconds)))
         return response
 
-    async def _is_lost(self, symbol: str) -> bool:
-        """Return whether the order's acknowledgement is lost; returns after the client's wait."""
+    async def _is_lost(self, symbol: str | None) -> bool:
+        """Return whether the acknowledgement of an order, or a withdrawal, is lost; returns after the client's wait."""
         active = self.faults.inject("lost_acknowledgement", symbol)
         if active is None:
             return False

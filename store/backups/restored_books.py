@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.trade.arbitrages import TradeOfLegs
 from market.trade.reservation_state import BalanceRow
+from store.mongo.transfers import transfer_of
 from store.queries.store_snapshot import LedgerEntry
 from store.server.client import STREAMED, BlockingDatabase, translated_errors
 from store.server.documents import (
@@ -17,6 +19,7 @@ from store.server.documents import (
     FILLS,
     SESSION_BALANCES,
     SESSION_CLAIM,
+    TRANSFERS,
     amounts_of,
     arbitrage_of,
     balance_of,
@@ -47,6 +50,7 @@ class StoredBooks:
     """As they are counted."""
     pairs: Mapping[str, str] = field(default_factory=dict)
     """Claim on a pair or a cycle → the trade that has it."""
+    transfers: tuple[MoneyTransfer, ...] = ()
     differences: Mapping[str, int] = field(default_factory=dict)
     """Exchange → when reconciliation found the last one there, the server's time."""
 
@@ -80,6 +84,7 @@ def read_stored_books(database: BlockingDatabase) -> StoredBooks:
             openings=_last_openings(database),
             open_arbitrages=integer_of(claims.get(SESSION_CLAIM, {}).get("open_arbitrages")),
             pairs={key: holder for key, holder in holders.items() if holder is not None},
+            transfers=tuple(transfer_of(row) for row in database[TRANSFERS].find()),
             differences={
                 str(row["_id"]): integer_of(row["at"])
                 for row in database[DIFFERENCES].aggregate([{"$group": {"_id": "$exchange", "at": {"$max": "$at"}}}])

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from market.instruments.cycles import Cycle
 from market.instruments.orders import Fill
-from market.money import ZERO
+from market.money import ZERO, total
 from market.prices.episodes import Episode, MarketPair, merged, missed_by_reason
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
@@ -46,6 +46,7 @@ from store.memory.parts import (
     MemoryLeases,
     MemorySettings,
 )
+from store.memory.transfers import MemoryTransfers
 from store.ports.trading import Overview
 from store.preconditions import in_force
 from store.records.cycle_rejection import CycleRejection
@@ -68,8 +69,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
 
     def __init__(self, clock: Clock | None = None) -> None:
         self._clock = clock or SystemClock()
-        self.settings = MemorySettings(self._clock)
-        self.leases = MemoryLeases(self._clock)
+        self.settings, self.leases = MemorySettings(self._clock), MemoryLeases(self._clock)
         self.balances = MemoryBalances(self.moment)
         self.health = MemoryHealth(self._clock, self.settings)
         self.opportunities: dict[str, Opportunity] = {}
@@ -100,6 +100,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         """Which day, and the net profit of the arbitrages that ended on it."""
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
+        self.transfers = MemoryTransfers(self.balances, self.moment, self._net)
         self.differences = MemoryDifferences(self._trades, self.balances, self.health, self.moment)
         self.cycle_trades: dict[str, CycleTrade] = {}
         self._results: list[OrderResult] = []
@@ -115,6 +116,10 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         """Raise FencedOutError if another process acts for the actor's exchange."""
         self.leases.check(by)
         return Moment(self._clock.now(), by)
+
+    def _net(self, currency: str) -> Decimal:
+        profits = (one.profit for one in self._trades())
+        return total(profit.net for profit in profits if profit is not None and profit.currency == currency)
 
     async def server_now(self) -> int:
         return self._clock.now()

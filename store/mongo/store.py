@@ -36,6 +36,7 @@ from store.mongo.observations import MongoObservations
 from store.mongo.orders import MongoOrders
 from store.mongo.overview import read_overview
 from store.mongo.settings import MongoSettings
+from store.mongo.transfers import MongoTransfers
 from store.mongo.unit_of_work import MongoUnitOfWork
 from store.operations.apps import MongoApps
 from store.operations.backtests import MongoBacktests
@@ -114,6 +115,7 @@ class MongoTradeStore(TradeSteps, CycleSteps):
         self.balances = MongoBalances(self._database, session_id)
         self.leases = MongoLeases(self._database, place)
         self.differences = MongoDifferences(self._database, self.balances)
+        self.transfers = MongoTransfers(self._database, self.balances, session_id)
         self.averages = MongoAverages(self._database, session_id)
         self.backtests = MongoBacktests(self._database)
         self.apps = MongoApps(self._database, None if place is None else place.region)

@@ -14,6 +14,7 @@ from market.trade.reservation_state import BalanceRow
 from store.app_actions import AppAction, AppActionOutcome, StandingEntry
 from store.ports.apps import FailedRows, StoredApps
 from store.ports.backtests import Backtests
+from store.ports.transfers import Transfers
 from store.records.audit_entry import AuditEntry
 
 Balances = dict[str, dict[str, Decimal]]
@@ -242,6 +243,9 @@ class StoreParts(Protocol):
 
     @property
     def differences(self) -> Differences: ...
+
+    @property
+    def transfers(self) -> Transfers: ...
 
     @property
     def backtests(self) -> Backtests: ...

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.instruments.orders import Fill
 from market.money import ZERO
 from market.trade.arbitrages import Arbitrage
@@ -15,6 +16,7 @@ from market.trade.reservation_state import BalanceRow, RowsRead
 from session.session import Session as MarketSession
 from store.mongo.arbitrages import OLDEST_FIRST
 from store.mongo.cycle_unit import CYCLE
+from store.mongo.transfers import transfer_of
 from store.mongo.unit_of_work import LIQUIDITY, PAIR
 from store.ports.parts import Balances
 from store.records.cycle_step import CycleStep, cycle_step_of
@@ -29,6 +31,7 @@ from store.server.documents import (
     SESSION_BALANCES,
     SESSION_CLAIM,
     STEPS,
+    TRANSFERS,
     amount_of,
     amounts_of,
     arbitrage_of,
@@ -82,6 +85,7 @@ class StoreSnapshot:
     """Claim on a pair or a cycle → the trade that has it."""
     liquidity: Mapping[str, Decimal] = field(default_factory=dict)
     """Side of a quote → base amount taken."""
+    transfers: Sequence[MoneyTransfer] = ()
     leases: Mapping[str, int] = field(default_factory=dict)
     """Exchange → the token of its lease, which is how many holders it had."""
 
@@ -123,6 +127,7 @@ async def _in_one_read(database: Database, session_id: str) -> StoreSnapshot:
             open_arbitrages=integer_of(counter.get("open_arbitrages")),
             notional=amounts_of(counter.get("notional")),
             day_net=(str(counter["day"]), amount_of(counter["day_net"])) if "day" in counter else None,
+            transfers=[transfer_of(row) for row in _all(transaction, TRANSFERS)],
             leases={str(row["_id"]): integer_of(row["token"]) for row in _all(transaction, LEASES)},
             pairs=_claimed(claims, PAIR) | _claimed(claims, CYCLE),
             liquidity={

@@ -10,6 +10,7 @@ from pymongo import ASCENDING, DESCENDING
 from market.accounting.differences import DifferenceKind, StoredDifference
 from market.accounting.performance import HourSum
 from market.accounting.profit_groups import ProfitGroup
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.decide.settings import Settings
 from market.instruments.orders import Fill
 from market.prices.episodes import Episode
@@ -33,6 +34,7 @@ from store.mongo.health import MongoHealth
 from store.mongo.leases import MongoLeases
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.mongo.settings import MongoSettings
+from store.mongo.transfers import MongoTransfers, transfer_of
 from store.operations.apps import MongoApps
 from store.operations.audit import MongoAudit
 from store.operations.backtests import MongoBacktests
@@ -62,6 +64,7 @@ from store.server.documents import (
     SETTINGS,
     SETTINGS_VERSIONS,
     STEPS,
+    TRANSFERS,
     SettingsVersion,
     arbitrage_of,
     cycle_trade_of,
@@ -116,6 +119,9 @@ class TradeReader:
         self.health = MongoHealth(self._database)
         self.difference_book = MongoDifferences(primary, MongoBalances(primary, session_id))
         """To settle differences."""
+        self.transfers = MongoTransfers(self._database, self.balances, session_id)
+        self.transfer_book = MongoTransfers(primary, MongoBalances(primary, session_id), session_id)
+        """To confirm transfers."""
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
         self.apps = MongoApps(primary, region)
@@ -242,6 +248,10 @@ class TradeReader:
         of_kinds: Document = {"kind": {"$in": list(kinds)}} if kinds else {}
         wanted: Document = {"$and": [of_kinds, OPEN_DIFFERENCES]} if open_only else of_kinds
         return await read_page(self._database, DIFFERENCES, difference_of, wanted, cursor, limit)
+
+    async def all_transfers(self, cursor: str | None, limit: int) -> Page[MoneyTransfer]:
+        """Return the transfers of all sessions, since the accounts are the same in each."""
+        return await read_page(self._database, TRANSFERS, transfer_of, {}, cursor, limit)
 
     async def average_trades(self, cursor: str | None, limit: int) -> Page[AverageTrade]:
         """Signals of the moving average strategy, each with what became of its order by now."""

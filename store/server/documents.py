@@ -57,6 +57,8 @@ AVERAGES = "averages"
 """The last closes of each market, for the moving average strategy."""
 AVERAGE_TRADES = "average_trades"
 DIFFERENCES = "differences"
+TRANSFERS = "transfers"
+"""One document per decision to send a currency from one exchange to another."""
 COMPARISONS = "comparisons"
 """Until when reconciliation has compared each exchange."""
 BACKTESTS = "backtests"
@@ -98,6 +100,7 @@ COLLECTIONS = (
     SESSION_BALANCES,
     FEEDS,
     DIFFERENCES,
+    TRANSFERS,
     COMPARISONS,
     LEASES,
     AVERAGES,

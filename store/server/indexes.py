@@ -27,6 +27,7 @@ from store.server.documents import (
     SESSION_CLAIM,
     SETTINGS_VERSIONS,
     STEPS,
+    TRANSFERS,
 )
 
 NAMESPACE_EXISTS = 48
@@ -114,6 +115,12 @@ INDEXES: dict[str, list[IndexModel]] = {
     # pairs, orders in flight and the counter have no date and stay
     CLAIMS: [IndexModel([("used_at", ASCENDING)], expireAfterSeconds=LIQUIDITY_SECONDS)],
     DIFFERENCES: [IndexModel(_NEWEST_FIRST)],
+    TRANSFERS: [
+        IndexModel(_NEWEST_FIRST),
+        IndexModel([("state", ASCENDING)]),
+        IndexModel([_SESSION]),
+        IndexModel([("changed_at", ASCENDING)]),
+    ],
     NOTICES: [
         IndexModel([("destination", ASCENDING), ("state", ASCENDING), ("noted_at_us", ASCENDING)]),
         IndexModel([("destination", ASCENDING), ("batch", ASCENDING)]),

@@ -19,6 +19,7 @@ from runtime.clock import Clock, SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry
 from simulators.faults.fault_kinds import Faults
 from simulators.market.chosen_market import STORM, ChosenMarket
+from simulators.matching.transfer_records import NO_TRANSFERS, TransferConditions
 from simulators.server import ExchangesOptions, SimulatedExchanges
 from simulators.web.fault_admin import admin_application, ensure_token
 
@@ -69,6 +70,7 @@ async def served(
     named_accounts: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     socket_seconds: float | None = None,
     has_crosses: bool = False,
+    transfers: TransferConditions = NO_TRANSFERS,
 ) -> AsyncIterator[Served]:
     """`only` some of the exchanges, all if none is named. Without rate limits unless `is_limited`: most tests ask
     more than anybody may. `has_crosses`: with them, which are in a calm market alone."""
@@ -83,6 +85,7 @@ async def served(
         accounts=accounts,
         named_accounts=named_accounts,
         socket_seconds=socket_seconds,
+        transfers=transfers,
     )
     world = SimulatedExchanges.open(home, clock, options)
     application, token = world.application(), ensure_token(home)

@@ -211,9 +211,9 @@ FALSE_BOOKS: tuple[tuple[str, dict[str, object], dict[str, object], str], ...] =
         "balances",
         {"currency": "EUR"},
         {"free": "0.00000001"},
-        "beta EUR: 0.00000001 in the books, by opening and fills",
+        "beta EUR: 0.00000001 in the books, by opening, fills and transfers",
     ),
-    ("balances", {"currency": "USD"}, {"held": "1"}, "alpha USD: 1 held, and legs hold 50.05"),
+    ("balances", {"currency": "USD"}, {"held": "1"}, "alpha USD: 1 held, and legs and transfers hold 50.05"),
     ("claims", {"_id": "session"}, {"open_arbitrages": 7}, "7 arbitrages are counted as open, and 1 are"),
     ("claims", {"_id": {"$regex": "^pair"}}, {"arbitrage_id": "gone"}, "is claimed by gone, which is not open"),
 )

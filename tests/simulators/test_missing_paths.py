@@ -20,7 +20,7 @@ MISSING = {
         404,
         {"status": -1, "error_message": "Not found", "data": None},
     ),
-    "kraken": ("POST", "/0/private/Withdraw", 200, {"error": ["EGeneral:Unknown method"]}),
+    "kraken": ("POST", "/0/private/WithdrawCancel", 200, {"error": ["EGeneral:Unknown method"]}),
     "binance": (
         "GET",
         "/sapi/v1/asset/dribblet",

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request
 
 from market.accounting.inventory import Target
 from market.trade.arbitrages import OPEN_STATES
+from runtime.clock import wall_now
 from store.server.page_reader import MAX_ROWS
 from ui.rows.inventory import InventoryRow, inventory_row
 from ui.services.dashboard import dashboard_of
@@ -20,7 +21,8 @@ async def inventory(
         Target, Query(description="Target share of each exchange: its share of the opening balances, or equal shares.")
     ] = "opening",
 ) -> InventoryRow:
-    """Return balances, holds, exposure since the opening, drift, and a rebalancing plan that is never executed."""
+    """Return balances, holds, exposure since the opening, drift, a rebalancing plan, and the transfers made of it: its
+    `note` says whether any are."""
     dashboard = dashboard_of(request.app)
     reader, session = dashboard.reader, dashboard.session
     opening, _ = await reader.balances.of_session()
@@ -33,5 +35,6 @@ async def inventory(
         opening,
         open_arbitrages.items,
         profit.net,
+        await reader.transfers.known(wall_now()),
         target,
     )

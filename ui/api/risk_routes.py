@@ -4,7 +4,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict
 
 from market.accounting.inventory import inventory_of
+from market.accounting.transfer_lifecycle import still_ours
 from market.decide.kill_switch import TradingState
+from runtime.clock import wall_now
 from ui.api.market_routes import Base, Exchange
 from ui.api.settings_routes import NO_SETTINGS, ChangedBy
 from ui.http.problems import PROBLEM_RESPONSE, ProblemError
@@ -53,7 +55,9 @@ async def risk(request: Request) -> RiskRow:
         raise ProblemError(404, NO_SETTINGS)
     opening, _ = await reader.balances.of_session()
     values = current_values(session, dashboard.hub.live_state.books())
-    inventory = inventory_of(await reader.balances.rows(), opening, (), values, session.bases)
+    on_its_way = still_ours(await reader.transfers.known(wall_now()), session.session_id)
+    balances = await reader.balances.rows()
+    inventory = inventory_of(balances, opening, (), values, session.bases, on_its_way=on_its_way)
     return risk_row(Risk(session, current, await reader.counters(), await reader.health.all(), inventory.exposures))
 
 

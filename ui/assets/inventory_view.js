@@ -1,9 +1,9 @@
-// Where the money lies, how far it drifted, the plan to bring it back, and profit by exchange, asset and day.
+// Where the money lies, how far it drifted, what brings it back, and profit by exchange, asset and day.
 
 import { element, emptyRow, KeyedRows, setText } from "./elements.js";
 import { marketFilter } from "./market_filter.js";
 import { UntradedRows } from "./untraded_rows.js";
-import { count, duration, exchangeName, MINUS, money, price, reasonName, sum, tone } from "./format.js";
+import { count, duration, exchangeName, MINUS, money, price, reasonName, stateName, sum, tone } from "./format.js";
 
 const WAYS = [
   ["exchange", "Exchange"],
@@ -60,8 +60,9 @@ function lineRow(line) {
 
 export class InventoryView {
   // worth: says what the sum of positions lacks; more: the button that shows what is not traded
-  constructor({ exposures, drifts, plan, worth, more }) {
+  constructor({ exposures, drifts, plan, note, worth, more }) {
     this.worth = worth;
+    this.note = note;
     this.untraded = new UntradedRows(more, () => this.model && this.show(this.model));
     this.exposures = new KeyedRows(exposures, exposureRow);
     this.drifts = new KeyedRows(drifts, driftRow);
@@ -91,12 +92,14 @@ export class InventoryView {
       (row) => `${row.exchange} ${row.currency}`,
       this.noDrift,
     );
+    setText(this.note, plan.note);
     const rows = [
+      ...(inventory.transfers ?? []).map((row) => ({ ...row, settled: currency })),
       ...plan.transfers.map((row) => ({ ...row, settled: currency, reason: null })),
       ...plan.skipped.map((row) => ({ ...row, settled: currency })),
     ];
     setText(this.noPlan.firstChild, "No balance has drifted far enough to rebalance.");
-    this.plan.show(rows, (row) => `${row.currency} ${row.source} ${row.destination}`, this.noPlan);
+    this.plan.show(rows, (row) => row.transfer_id ?? `${row.currency} ${row.source} ${row.destination}`, this.noPlan);
   }
 }
 
@@ -153,6 +156,7 @@ function driftRow(row) {
 }
 
 function planRow(row) {
+  if (row.transfer_id) return transferRow(row);
   const isLeftOut = row.reason !== null;
   return element(
     "tr",
@@ -162,6 +166,20 @@ function planRow(row) {
     element("td", { class: "number muted" }, isLeftOut ? "" : `${digits(row.fee, row.currency)} ${row.currency}`),
     element("td", { class: "number muted" }, isLeftOut || row.cost === null ? "" : price(row.cost, row.settled)),
     element("td", { class: "after-number" }, isLeftOut ? reasonName(row.reason) : duration(row.seconds * 1_000_000)),
+  );
+}
+
+function transferRow(row) {
+  const said = row.reason ? `${stateName(row.state)}: ${reasonName(row.reason)}` : stateName(row.state);
+  const isOver = ["arrived", "failed", "dropped"].includes(row.state);
+  return element(
+    "tr",
+    { class: isOver ? "quiet" : "", title: row.confirmed_by ? `Confirmed by ${row.confirmed_by}` : "Not confirmed" },
+    element("th", { scope: "row" }, `${exchangeName(row.source)} → ${exchangeName(row.destination)}`),
+    element("td", { class: "number" }, `${digits(row.amount, row.currency)} ${row.currency}`),
+    element("td", { class: "number muted" }, `${digits(row.fee, row.currency)} ${row.currency}`),
+    element("td", { class: "number muted" }, price(row.cost, row.settled)),
+    element("td", { class: "after-number" }, said),
   );
 }
 

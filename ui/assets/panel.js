@@ -83,6 +83,7 @@ class Panel {
         exposures: find("exposures"),
         drifts: find("drifts"),
         plan: find("plan"),
+        note: find("plan-note"),
         worth: find("positions-worth"),
         more: find("untraded-positions"),
       })),

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from market.accounting.profit_groups import profit_from
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.decide.settings import Settings
 from market.prices.feed_state import FeedState
 from market.prices.opportunities import Opportunity
@@ -31,6 +32,8 @@ class Ledger:
     totals: SessionTotals
     opening: Mapping[str, Mapping[str, Decimal]] = field(default_factory=dict)
     """What the exchanges reported when the session began: exchange → currency → amount."""
+    transfers: tuple[MoneyTransfer, ...] = ()
+    """Between exchanges: those wanted or under way, and all of the session, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)

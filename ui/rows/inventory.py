@@ -1,12 +1,15 @@
-"""Inventory and rebalancing plan: the rows of REST and WebSocket. The plan is shown, never executed."""
+"""Inventory, rebalancing plan and transfers: the rows of REST and WebSocket."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from typing_extensions import TypedDict
 
 from market.accounting.inventory import Amounts, Target, Values, inventory_of, values_of
-from market.accounting.rebalancing import RebalancingPlan, rebalancing_plan
+from market.accounting.rebalancing import RebalancingPlan
+from market.accounting.transfer_lifecycle import MoneyTransfer, still_ours
+from market.accounting.transfer_planning import plan_of
 from market.accounting.transfer_terms import terms_of
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
@@ -16,7 +19,13 @@ from ui.live.top_of_book import TopOfBook
 from ui.rows.attribute import row_from
 
 VALUE_STEP = Decimal("0.01")
-PLAN_NOTE = "Shown, never sent: nothing here moves money between exchanges."
+PLAN_NOTES = {
+    "shown": "Shown, never sent: nothing here moves money between exchanges.",
+    "paper": "Carried out between the simulated exchanges whose withdrawals are simulated.",
+    "live": "Proposed: nothing is sent before an operator confirms it.",
+}
+MOST_TRANSFERS = 20
+"""Those that a page shows at once, the newest; `/api/transfers` has all."""
 
 
 class HoldingRow(TypedDict):
@@ -79,13 +88,39 @@ class SkippedTransferRow(TypedDict):
 
 
 class PlanRow(TypedDict):
-    """`cost` never exceeds `earned`, the session's realised net."""
+    """`cost` never exceeds `earned`, the session's realised net less what its transfers cost."""
 
     note: str
     earned: str
     cost: str
     transfers: list[TransferRow]
     skipped: list[SkippedTransferRow]
+
+
+class MoneyTransferRow(TypedDict):
+    """One decision to send `amount` from one exchange to another. `state`: proposed, asked (of the exchange), sent,
+    arrived; or dropped, failed, unknown, with its `reason`. `fee` is expected, `cost` is the same in the settlement
+    currency; `lost`: what it did cost in its own currency, as far as is known. `confirmed_by`: who let it go; empty:
+    nobody has, and it is not sent before. `times`: state → microseconds of the server's clock."""
+
+    transfer_id: str
+    session_id: str
+    currency: str
+    source: str
+    destination: str
+    amount: str
+    fee: str
+    cost: str
+    seconds: int
+    state: str
+    reason: str
+    confirmed_by: str
+    withdrawal_id: str | None
+    network_id: str | None
+    left: str | None
+    arrived: str | None
+    lost: str
+    times: dict[str, int]
 
 
 class InventoryRow(TypedDict):
@@ -97,6 +132,8 @@ class InventoryRow(TypedDict):
     holds: list[HoldRow]
     exposures: list[ExposureRow]
     plan: PlanRow
+    transfers: list[MoneyTransferRow]
+    """Wanted ones and the session's, newest first."""
 
 
 def inventory_row(
@@ -106,12 +143,15 @@ def inventory_row(
     opening: Amounts,
     open_arbitrages: Iterable[Arbitrage],
     earned: Decimal,
+    transfers: Sequence[MoneyTransfer] = (),
     target: Target = "opening",
 ) -> InventoryRow:
     """Return the row, valued at the newest quotes that still hold."""
-    values = current_values(session, snapshot)
-    found = inventory_of(balances, opening, open_arbitrages, values, session.bases, target)
-    plan = rebalancing_plan(found.holdings, terms_of(session.reach.transfers), values, earned)
+    values, session_id = current_values(session, snapshot), session.session_id
+    on_its_way = still_ours(transfers, session_id)
+    found = inventory_of(balances, opening, open_arbitrages, values, session.bases, target, on_its_way)
+    rules, terms = replace(session.reach.transfer_rules, target=target), terms_of(session.reach.transfers)
+    plan = plan_of(balances, opening, transfers, terms, values, earned, rules, session_id)
     return InventoryRow(
         currency=session.settlement_currency,
         target=target,
@@ -119,6 +159,7 @@ def inventory_row(
         holds=[row_from(HoldRow, one) for one in found.holds],
         exposures=[row_from(ExposureRow, one, value=_rounded(one.value)) for one in found.exposures],
         plan=_plan_row(session, plan),
+        transfers=[row_from(MoneyTransferRow, one) for one in reversed(transfers[-MOST_TRANSFERS:])],
     )
 
 
@@ -137,10 +178,16 @@ def _plan_row(session: Session, plan: RebalancingPlan) -> PlanRow:
     return row_from(
         PlanRow,
         plan,
-        note=PLAN_NOTE,
+        note=_note(session),
         transfers=[row_from(TransferRow, one, terms=sources[one.source, one.currency]) for one in plan.transfers],
         skipped=[row_from(SkippedTransferRow, one, amount=one.wanted) for one in plan.skipped],
     )
+
+
+def _note(session: Session) -> str:
+    if not session.reach.transfer_rules.is_on:
+        return PLAN_NOTES["shown"]
+    return PLAN_NOTES["paper" if session.mode == "paper" else "live"]
 
 
 def _rounded(value: Decimal | None) -> Decimal | None:

@@ -37,6 +37,7 @@ from ui.api import sign_in_routes as signing_in
 from ui.api import strategy_routes as strategies
 from ui.api import ticket_routes as tickets
 from ui.api import trade_routes as trades
+from ui.api import transfer_routes as transfers
 from ui.api.apps import archive_routes as app_archives
 from ui.api.apps import dry_run_routes as dry_runs
 from ui.api.apps import error_routes as app_errors
@@ -174,6 +175,7 @@ READING = (
     bots,
     candles,
     differences,
+    transfers,
     inventory,
     market,
     notices,

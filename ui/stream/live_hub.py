@@ -316,9 +316,10 @@ class LiveHub:
     async def _read_books(self) -> None:
         balances, states = await self._reader.balances.rows(), await self._reader.feed_states()
         opening, _ = await self._reader.balances.of_session()
-        now = self._clock.now()
-        feeds = tuple(feeds_of(self._session, self.settings, states, now))
-        self._set_ledger(replace(self.live_state.ledger, balances=tuple(balances), feeds=feeds, opening=opening))
+        transfers = tuple(await self._reader.transfers.known(wall_now()))
+        feeds = tuple(feeds_of(self._session, self.settings, states, self._clock.now()))
+        changed = replace(self.live_state.ledger, balances=tuple(balances), feeds=feeds, opening=opening)
+        self._set_ledger(replace(changed, transfers=transfers))
 
     async def _read_totals(self) -> None:
         totals = await self._reader.totals(self._session.settlement_currency)

@@ -151,7 +151,9 @@ def _ledger(session: Session, snapshot: LiveSnapshot) -> dict[str, object]:
         "feeds": [row_from(FeedRow, feed) for feed in ledger.feeds],
         "pnl": pnl_row(ledger.totals.profit, ledger.totals.arbitrages),
         "pnl_by": {by: [pnl_line_row(line) for line in profit_by(groups, by)] for by in get_args(GroupedBy)},
-        "inventory": inventory_row(session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned),
+        "inventory": inventory_row(
+            session, snapshot, ledger.balances, ledger.opening, snapshot.arbitrages, earned, ledger.transfers
+        ),
         "episodes": ledger.totals.episodes,
         "rejections": reason_rows(ledger.totals.rejections, ledger.totals.missed_episodes, ledger.totals.missed_profit),
     }

@@ -13,6 +13,7 @@ from launch.chaos.audit.lateness import late_violations
 from launch.chaos.audit.orders import order_violations
 from launch.chaos.audit.records import AuditedAccount, Evidence, Stopped, Violation
 from launch.chaos.audit.states import state_violations, step_violations
+from launch.chaos.audit.transfers import transfer_violations
 from market.instruments.markets import Market
 from market.money import ZERO, decimal_of_whole, text_of, total
 from market.time_units import MICROSECONDS
@@ -20,6 +21,7 @@ from market.trade.arbitrages import Arbitrage
 from market.trade.cycle_trades import CycleTrade
 from simulators.matching.exchange_journal import Entry
 from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
+from simulators.matching.transfer_records import SimulatedDeposit, SimulatedWithdrawal
 from store.queries.store_snapshot import StoreSnapshot
 
 
@@ -45,6 +47,7 @@ def violations_of(evidence: Evidence) -> list[Violation]:
         *late_violations(evidence),
         *state_violations(evidence),
         *step_violations(evidence),
+        *transfer_violations(evidence),
         *_reservation_violations(snapshot),
         *_liquidity_violations(snapshot),
         *_day_violations(snapshot),
@@ -60,17 +63,29 @@ def account_of(exchange: str, entries: Iterable[Entry]) -> AuditedAccount:
     rejected: list[RejectedOrder] = []
     came_at: dict[str, int] = {}
     filled_since: dict[str, int] = {}
+    withdrawals: dict[str, SimulatedWithdrawal] = {}
+    deposits: list[SimulatedDeposit] = []
     for entry in entries:
         opening = {**opening, **entry.opening}
         orders.update((order.order_id, order) for order in entry.orders)
         fills += entry.fills
+        withdrawals.update((one.withdrawal_id, one) for one in entry.withdrawals)
+        deposits += entry.deposits
         rejected += [replace(one, at=entry.at or one.at) for one in entry.rejected]
         for order in entry.orders:
             came_at.setdefault(order.order_id, entry.at or order.placed_at)
         for fill in entry.fills:
             filled_since.setdefault(fill.order_id, entry.at)
     return AuditedAccount(
-        exchange, opening, tuple(orders.values()), tuple(fills), tuple(rejected), came_at, filled_since
+        exchange,
+        opening,
+        tuple(orders.values()),
+        tuple(fills),
+        tuple(rejected),
+        came_at,
+        filled_since,
+        tuple(withdrawals.values()),
+        tuple(deposits),
     )
 
 
@@ -136,17 +151,17 @@ def _day_of(moment: int) -> str:
 
 
 def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
-    """Return violations: opening + fills − fees by the journal, the balance that the exchange reports and the store's
-    row must be equal."""
+    """Return violations: opening + fills − fees − withdrawals + deposits by the journal, the balance that the exchange
+    reports and the store's row must be equal."""
     snapshot = evidence.snapshot
     for exchange, account in evidence.accounts.items():
         if exchange not in evidence.traded:
             continue
         sources = {
             "opening": (account.opening, snapshot.before.get(exchange)),
-            "reported": (_balances_by_fills(account, evidence), snapshot.after.get(exchange)),
+            "reported": (_balances_by_record(account, evidence), snapshot.after.get(exchange)),
             "stored": (
-                _balances_by_fills(account, evidence),
+                _balances_by_record(account, evidence),
                 {row.currency: row.free + row.held for row in snapshot.balances if row.exchange == exchange},
             ),
         }
@@ -157,8 +172,13 @@ def _balance_violations(evidence: Evidence) -> Iterator[Violation]:
             yield from _differences(f"{exchange} {name}", expected, found)
 
 
-def _balances_by_fills(account: AuditedAccount, evidence: Evidence) -> dict[str, Decimal]:
+def _balances_by_record(account: AuditedAccount, evidence: Evidence) -> dict[str, Decimal]:
     balances = dict(account.opening)
+    for withdrawal in account.withdrawals:
+        if withdrawal.state != "failed":
+            balances[withdrawal.currency] = balances.get(withdrawal.currency, ZERO) - withdrawal.amount
+    for deposit in account.deposits:
+        balances[deposit.currency] = balances.get(deposit.currency, ZERO) + deposit.amount
     for fill in account.fills:
         market = evidence.markets[account.exchange, fill.symbol]
         sign = 1 if fill.side == "buy" else -1

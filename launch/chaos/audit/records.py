@@ -7,6 +7,7 @@ from typing import Literal
 
 from market.instruments.markets import Market
 from simulators.matching.order_records import RejectedOrder, SimulatedFill, SimulatedOrder
+from simulators.matching.transfer_records import SimulatedDeposit, SimulatedWithdrawal
 from store.queries.store_snapshot import StoreSnapshot
 
 ViolationKind = Literal[
@@ -30,6 +31,10 @@ ViolationKind = Literal[
     "day_net_differs",
     "balance_missing",
     "balance_differs",
+    "withdrawal_twice",
+    "withdrawal_unknown",
+    "transfer_differs",
+    "transfer_left_open",
     "not_recovered",
 ]
 """Rules; the supervisor checks the last one, which the records do not show."""
@@ -70,6 +75,9 @@ class AuditedAccount:
     off."""
     filled_since: Mapping[str, int] = field(default_factory=dict)
     """Order → time of its first fill, by the same clock."""
+    withdrawals: Sequence[SimulatedWithdrawal] = ()
+    """In their last state."""
+    deposits: Sequence[SimulatedDeposit] = ()
 
 
 @dataclass(frozen=True, slots=True)

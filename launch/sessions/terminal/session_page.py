@@ -9,7 +9,7 @@ from backtest.report.markup import chart_grid, document, figure_cards, paragraph
 from backtest.report.tables import ReportTable, trade_tables
 from backtest.result.trading_outcome import SimulatedEquityPoint
 from exchanges.labels import exchange_name
-from launch.sessions.summary import Activity, balance_differences, decisions_of, percentiles
+from launch.sessions.summary import Activity, decisions_of, ledger_differences, percentiles
 from launch.sessions.summary_lines import decision_name
 from market.accounting.profit_groups import added, profit_of
 from market.money import ZERO
@@ -79,8 +79,7 @@ def _headline(session: Session, activity: Activity, profit: ProfitAndLoss, start
 
 def _reconciles(activity: Activity) -> bool:
     before, after = activity.before, activity.after
-    differing = balance_differences(before, after, activity.fills, activity.markets, activity.removed.changes)
-    return bool(before) and before.keys() == after.keys() and not differing
+    return bool(before) and before.keys() == after.keys() and not ledger_differences(activity)
 
 
 def _pictures(arbitrages: Sequence[Arbitrage], profit: ProfitAndLoss) -> str:

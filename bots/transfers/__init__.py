@@ -1,0 +1,1 @@
+"""Sending currencies from one exchange to another."""

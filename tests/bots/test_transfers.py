@@ -1,0 +1,233 @@
+"""Transfers step by step, with every answer that an exchange may give, and with a process that dies at each call."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import replace
+from decimal import Decimal
+from typing import Literal
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from bots.transfers.transfer_maker import TransferMaker
+from exchanges.errors import ExchangeError
+from exchanges.ports.withdrawals import WithdrawalOrder
+from market.accounting.transfer_lifecycle import MoneyTransfer, booked_in
+from market.money import ZERO
+from tests.bots.transfer_world import FEE, NAMES, SESSION, TransferWorld
+
+SOURCE, DESTINATION = NAMES
+Answer = Literal["ok", "rejected", "lost", "dropped"]
+
+
+async def opened(**terms: str) -> TransferWorld:
+    world = TransferWorld(**terms)  # type: ignore[arg-type]
+    await world.open()
+    return world
+
+
+async def until_quiet(world: TransferWorld, *, gives_back: bool = False) -> None:
+    """Let minutes pass until nothing is under way."""
+    for _ in range(8):
+        for name in NAMES:
+            await world.round(name)
+        await world.network(gives_back=gives_back)
+        await world.clock.sleep(30)
+
+
+async def test_too_much_here_goes_where_it_lacks() -> None:
+    world = await opened()
+    await until_quiet(world)
+    [one] = world.transfers
+    assert (one.source, one.destination, one.amount, one.state) == (SOURCE, DESTINATION, Decimal(1), "arrived")
+    assert {name: there.balance for name, there in world.exchanges.items()} == {SOURCE: 3, DESTINATION: 3 - FEE}
+    for name, there in world.exchanges.items():
+        assert await world.booked(name) == (there.balance, ZERO)
+    assert booked_in(world.transfers, SESSION) == {(SOURCE, "BTC"): -1, (DESTINATION, "BTC"): 1 - FEE}
+
+
+async def test_what_is_under_way_is_held_then_nobodys() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    assert world.state == "proposed"
+    world.exchanges[SOURCE].next_answer = "lost"
+    await world.round(SOURCE)
+    # asked for, not answered, and found in the list at once
+    assert world.state == "sent"
+    assert await world.booked(SOURCE) == (Decimal(3), Decimal(0))
+    assert await world.booked(DESTINATION) == (Decimal(2), Decimal(0))
+
+
+@pytest.mark.parametrize(
+    ("answer", "ends"),
+    [("ok", "arrived"), ("rejected", "failed"), ("lost", "arrived"), ("dropped", "failed")],
+)
+async def test_each_answer_ends_in_one_withdrawal_or_none(answer: Answer, ends: str) -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    world.exchanges[SOURCE].next_answer = answer
+    await until_quiet(world)
+    first = world.transfers[0]
+    assert first.state == ends
+    assert world.made().get(first.transfer_id, 0) == (1 if ends == "arrived" else 0)
+    for name, there in world.exchanges.items():
+        assert sum(await world.booked(name)) == there.balance
+
+
+async def test_money_that_is_given_back_is_booked_back() -> None:
+    world = await opened()
+    for _ in range(2):
+        await world.round(SOURCE)
+    assert await world.booked(SOURCE) == (Decimal(3), Decimal(0))
+    await world.network(gives_back=True)
+    await world.round(SOURCE)
+    assert world.state == "failed"
+    assert world.exchanges[SOURCE].balance == 4
+    assert await world.booked(SOURCE) == (Decimal(4), Decimal(0))
+    assert booked_in([world.transfers[0]], SESSION) == {}
+
+
+async def test_a_withdrawal_that_turns_up_late_is_booked() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    there = world.exchanges[SOURCE]
+    there.next_answer, there.lists_nothing = "lost", True
+    await world.round(SOURCE)
+    assert await world.bots[SOURCE].watch.in_question() == {"BTC"}
+    await world.clock.sleep(120)
+    await world.round(SOURCE)
+    assert world.state == "failed"
+    assert await world.booked(SOURCE) == (Decimal(4), Decimal(0))
+    there.lists_nothing = False
+    await world.bots[SOURCE].watch.settle()
+    assert world.state == "sent"
+    assert await world.booked(SOURCE) == (Decimal(3), Decimal(0))
+
+
+async def test_with_money_nothing_is_sent_before_an_operator_confirms() -> None:
+    world = await opened(confirmed_by="")
+    for _ in range(3):
+        await world.round(SOURCE)
+    [proposal] = world.transfers
+    assert (proposal.state, world.made()) == ("proposed", {})
+    await world.store.transfers.confirm(proposal.transfer_id, "ann")
+    await until_quiet(world)
+    assert world.made() == {proposal.transfer_id: 1}
+    assert world.transfers[0].confirmed_by == "ann"
+
+
+async def test_a_proposal_that_nobody_confirms_makes_room_for_another() -> None:
+    world = await opened(confirmed_by="")
+    await world.round(SOURCE)
+    await world.clock.sleep(3_601)
+    await world.round(SOURCE)
+    await world.clock.sleep(61)
+    await world.round(SOURCE)
+    assert [(one.state, one.reason) for one in world.transfers] == [("dropped", "not_confirmed"), ("proposed", "")]
+
+
+async def test_too_little_is_left_when_it_is_asked_for() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    rows = world.store.balances.kept
+    rows[SOURCE, "BTC"] = replace(rows[SOURCE, "BTC"], free=Decimal("0.5"))
+    await world.round(SOURCE)
+    assert (world.transfers[0].state, world.transfers[0].reason) == ("dropped", "not_free")
+    assert world.made() == {}
+
+
+class SendsTwice(TransferMaker):
+    """A broken build: what it finds asked for and not answered, it asks for again."""
+
+    async def round(self) -> None:
+        for one in await self.watch.known():
+            if one.state == "asked" and one.source == self.watch.account.exchange:
+                to = self.task.address_of(one.destination, one.currency)
+                assert to is not None
+                with suppress(ExchangeError):
+                    await self.watch.account.withdraw(WithdrawalOrder(one.transfer_id, one.currency, one.amount, to))
+        await TransferMaker.round(self)
+
+
+async def test_a_build_that_sends_twice_is_seen() -> None:
+    world = TransferWorld(make=SendsTwice)
+    await world.open()
+    await world.round(SOURCE)
+    # known, known again, the step that allows it, and the request, after which the process dies
+    await world.round(SOURCE, dies_after=3, is_after=True)
+    await world.round(SOURCE)
+    assert list(world.made().values()) == [2]
+
+
+class AnyMoment(RuleBasedStateMachine):
+    """Whenever a process dies, whatever is answered: one withdrawal for one decision, and books that agree."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.world = TransferWorld()
+
+    def teardown(self) -> None:
+        self.finish()
+        self.loop.close()
+
+    @initialize()
+    def begin(self) -> None:
+        self.loop.run_until_complete(self.world.open())
+
+    @rule(
+        name=st.sampled_from(NAMES),
+        dies_after=st.one_of(st.none(), st.integers(0, 7)),
+        is_after=st.booleans(),
+        seconds=st.sampled_from([0, 10, 100]),
+    )
+    def round(self, name: str, dies_after: int | None, is_after: bool, seconds: int) -> None:
+        async def run() -> None:
+            await self.world.round(name, dies_after=dies_after, is_after=is_after)
+            await self.world.clock.sleep(seconds)
+
+        self.loop.run_until_complete(run())
+
+    @rule(name=st.sampled_from(NAMES), answer=st.sampled_from(["rejected", "lost", "dropped"]))
+    def answer_next(self, name: str, answer: str) -> None:
+        self.world.exchanges[name].next_answer = answer
+
+    @rule(name=st.sampled_from(NAMES))
+    def lag(self, name: str) -> None:
+        self.world.exchanges[name].lists_nothing = not self.world.exchanges[name].lists_nothing
+
+    @rule(gives_back=st.booleans())
+    def carry(self, gives_back: bool) -> None:
+        self.loop.run_until_complete(self.world.network(gives_back=gives_back))
+
+    @invariant()
+    def one_withdrawal_for_one_decision(self) -> None:
+        assert all(count == 1 for count in self.world.made().values())
+
+    @invariant()
+    def nothing_is_spent_beyond_the_net(self) -> None:
+        assert sum(one.cost for one in self.world.transfers if _counts(one)) <= 1_000
+
+    def finish(self) -> None:
+        async def run() -> None:
+            for there in self.world.exchanges.values():
+                there.next_answer, there.lists_nothing = "ok", False
+            await until_quiet(self.world)
+            await until_quiet(self.world)
+            for name, there in self.world.exchanges.items():
+                free, held = await self.world.booked(name)
+                assert (free + held, held) == (there.balance, ZERO)
+            assert not any(one.is_open for one in self.world.transfers)
+
+        if self.world.bots:
+            self.loop.run_until_complete(run())
+
+
+def _counts(one: MoneyTransfer) -> bool:
+    return one.is_wanted or one.state == "arrived"
+
+
+AnyMoment.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestAnyMoment = AnyMoment.TestCase
