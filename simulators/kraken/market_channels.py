@@ -3,8 +3,7 @@
 A book is limited in depth: a snapshot, then updates, each with a CRC32 of the top ten.
 """
 
-import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -34,19 +33,7 @@ MARKET_CHANNELS = tuple(_KNOWN)
 _TRIGGERS = ("trades", "bbo")
 _TRADES_AT_START = 50
 _CANDLES_AT_START = 10
-
-
-def checksum(asks: Iterable[tuple[str, str]], bids: Iterable[tuple[str, str]]) -> int:
-    """Return CRC32 as Kraken defines it: digits of price and amount of ten asks, then ten bids, leading zeros
-    stripped."""
-    digits = [
-        _digits(price) + _digits(amount) for levels in (asks, bids) for price, amount in itertools.islice(levels, 10)
-    ]
-    return crc32("".join(digits).encode())
-
-
-def _digits(text: str) -> str:
-    return text.replace(".", "").lstrip("0")
+_CHECKED_LEVELS = 10
 
 
 @dataclass(slots=True)
@@ -94,15 +81,19 @@ class DepthView:
         return rows + [self._level(ticks, lots) for ticks, lots in after if old.get(ticks) != lots]
 
     def _checksum(self) -> int:
-        asks, bids = ([self._texts(ticks, lots) for ticks, lots in self.known[side]] for _, side in _SIDES)
-        return checksum(asks, bids)
+        """Return CRC32 as Kraken defines it: the digits of price and amount of ten asks, then of ten bids."""
+        levels = (level for _, side in _SIDES for level in self.known[side][:_CHECKED_LEVELS])
+        return crc32("".join(self._checked_digits(*level) for level in levels).encode())
+
+    def _checked_digits(self, ticks: int, lots: int) -> str:
+        # what `_texts` prints has these digits, and a point
+        return f"{ticks}{lots}"
 
     def _level(self, ticks: int, lots: int) -> object:
         price, amount = self._texts(ticks, lots)
         return {"price": exact(price), "qty": exact(amount)}
 
     def _texts(self, ticks: int, lots: int) -> tuple[str, str]:
-        """Return price and amount as the checksum is made of them."""
         return self.listing.price_text(ticks), self.listing.amount_text(lots)
 
 

@@ -40,6 +40,9 @@ class V1DepthView(DepthView):
         decimals = max(_PRICE_DECIMALS, self.listing.price_decimals)
         return fixed_text(self.listing.price(ticks), decimals), fixed_text(self.listing.amount(lots), 8)
 
+    def _checked_digits(self, ticks: int, lots: int) -> str:
+        return "".join(text.replace(".", "").lstrip("0") for text in self._texts(ticks, lots))
+
 
 def book_parts(row: Mapping[str, object]) -> list[Row]:
     """Return an update: each changed side by itself, the checksum in the last."""

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from market.instruments.orders import Side
-from simulators.kraken.market_channels import DepthView, checksum
+from simulators.kraken.market_channels import DepthView
 from simulators.matching.engine import BookOrder, MatchingBook
 from simulators.matching.listings import listings_of
+from tests.simulators.kraken_checksum import checksum
 
 Levels = list[tuple[str, str]]
 

@@ -12,8 +12,8 @@ import pytest
 
 from market.instruments.orders import Side
 from market.money import decimal_of
-from simulators.kraken.market_channels import checksum
 from tests.simulators.contract.bench import DEADLINE, Bench, opened
+from tests.simulators.kraken_checksum import checksum
 
 PAIR = "XBT/USD"
 

@@ -11,8 +11,8 @@ import pytest
 
 from market.instruments.markets import Market
 from market.instruments.orders import Side
-from simulators.kraken.market_channels import checksum
 from tests.exchanges.served import TRADED, Served, served
+from tests.simulators.kraken_checksum import checksum
 
 Levels = dict[Decimal, Decimal]
 DEADLINE = 20
