@@ -60,7 +60,7 @@ class ExchangeHealthWatch:
         self._cache.paused_until = {one.exchange: one.paused_until for one in seen.health}
         self._cache.unexplained = tuple(one.exchange for one in seen.health if one.unexplained_since)
         self._cache.update_opening(seen.opening)
-        if self._cache.partners.budgets:
+        if self._cache.partners.budgets and self._cache.decides():
             for lease in seen.leases:
                 self._cache.partners.observe(lease, seen.now)
 

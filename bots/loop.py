@@ -55,9 +55,10 @@ from streams.records import Record
 log = logging.getLogger(__name__)
 
 ROUND_SECONDS = 0.5
-PATIENT_ROUNDS = 2
+PATIENT_ROUNDS = 4
 """How much longer a round is while another process decides: grants come by a stream, so it finds little there."""
-REJECTIONS_SECONDS = 0.5
+REJECTIONS_SECONDS = 1.0
+"""Rejections are counted by the second, and each write wakes all who follow changes of the store."""
 CYCLE_REJECTIONS_SECONDS = 5.0
 DRAIN_SECONDS = 15.0
 DRAIN_POLL_SECONDS = 0.1
@@ -119,6 +120,7 @@ class BotLoop:
         self._posted = PostedOrders(pace.steady_clock)
         self._own = Executing(self.exchange, by.token, self._markets, self._posted)
         self.turns = DecisionTurns(store.leases, by.name, cache.partitions, pace.steady_clock)
+        cache.decides = self.turns.books
         self._undecided = UndecidedOpportunities(self.turns.partition_of)
         self.reserver = self._made_reserver(clock, pace)
         self.booker = self._made_booker(pace)
@@ -157,6 +159,7 @@ class BotLoop:
             handle=self._handle_booked,
             round_seconds=pace.round_seconds,
             turns=self.reserver.turns,
+            steady_clock=pace.steady_clock,
         )
 
     def trade_cycles(self, cycles: Iterable[Cycle], currency: str) -> None:
@@ -289,6 +292,8 @@ class BotLoop:
     async def _begin_turn(self, partition: int, looked_at: int) -> None:
         """Go on with the episodes of the last process that decided, and decide on what came since it looked at
         anything. Raises StoreUnavailableError."""
+        # what the other accounts have used was not looked at before
+        self.health.observe(await self.store.overview())
         now = self.reserver.clock.now()
         self.rejection_log.episodes.resume(await self.store.running_episodes(now))
         # how far the last one looked is stored with its lease, so not up to its end
@@ -331,6 +336,7 @@ class BotLoop:
             await self._resume(seen.resumable, settings)
             await self._resume_cycles(seen.resumable_cycles, settings)
             self._resumed_version = settings.version
+        await self.booker.look(seen)
 
     async def _resume(self, resumable: Iterable[Arbitrage], settings: Settings) -> None:
         """Resume what a halt stopped, once at the start and after each change of the settings; what waited for its

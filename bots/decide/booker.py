@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 
 from bots.decide.write_turns import WriteTurns
 from bots.retry import run_forever
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import CYCLE_ROLES, OPEN_STATES, Arbitrage, Leg, TradeOfLegs
 from market.trade.cycle_trades import CycleOrder, CycleTrade
 from market.trade.leases import Actor
@@ -18,14 +19,16 @@ from market.trade.lifecycle import IllegalStepError
 from market.trade.order_results import OrderResult, result_of
 from market.trade.reservations import SEND_WITHIN
 from market.trade.unwinding import Markets
-from runtime.clock import SystemClock
+from runtime.clock import SystemClock, steady_now
 from store.errors import FencedOutError, StoreError, StoreUnavailableError
-from store.ports.trading import CycleStore, DecisionStore
+from store.ports.trading import CycleStore, DecisionStore, Overview
 
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 0.25
 """Interval at which a process that does not decide looks whether it does by now."""
+GIVEN_ROUNDS = 2
+"""Rounds within which another part's reading of what is open stands for an own one: a bot reads it in its rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,10 @@ class Booker:
     round_seconds: float
     turns: WriteTurns
     """Shared with `bots.decide.reserver`."""
+    steady_clock: Callable[[], int] = steady_now
+    _tasks: asyncio.TaskGroup | None = None
+    """None while it does not run."""
+    _given_at: int | None = None
     _reported: dict[str, set[str]] = field(default_factory=dict)
     """Arbitrage → client order ids of the legs that ended and are not booked yet."""
     _wanted: dict[str, tuple[str, bool]] = field(default_factory=dict)
@@ -134,8 +141,16 @@ class Booker:
     async def run(self) -> None:
         """Run until cancelled."""
         async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
             tasks.create_task(run_forever(partial(self._follow, tasks)))
             tasks.create_task(run_forever(partial(self._rounds, tasks)))
+
+    async def look(self, seen: Overview) -> None:
+        """Take what was just read of all that is open: to read it twice costs as much again. Raises
+        StoreUnavailableError."""
+        self._given_at = self.steady_clock()
+        if self._tasks is not None and self.is_on():
+            await self._round(self._tasks, seen)
 
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:
         while not self.is_on():
@@ -162,13 +177,16 @@ class Booker:
 
     async def _rounds(self, tasks: asyncio.TaskGroup) -> None:
         while True:
-            if self.is_on():
-                await self._round(tasks)
+            if self.is_on() and not self._was_given():
+                await self._round(tasks, await self.store.overview())
             await SystemClock().sleep(self.round_seconds)
 
-    async def _round(self, tasks: asyncio.TaskGroup) -> None:
+    def _was_given(self) -> bool:
+        span = GIVEN_ROUNDS * self.round_seconds * MICROSECONDS
+        return self._given_at is not None and self.steady_clock() - self._given_at < span
+
+    async def _round(self, tasks: asyncio.TaskGroup, seen: Overview) -> None:
         """Everything that is open, once. Raises StoreUnavailableError."""
-        seen = await self.store.overview()
         for result in seen.results:
             self._start_reported(tasks, result)
         unbooked = {result.arbitrage_id for result in seen.results}

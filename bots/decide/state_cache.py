@@ -95,6 +95,8 @@ class StateCache:
     """What places within the rate limits are worth."""
     holds_lease: Callable[[], bool] = _always
     """Whether this process certainly still holds its lease."""
+    decides: Callable[[], bool] = _always
+    """Whether it decides on any opportunities."""
     settings_silence: Callable[[], int] = _no_silence
     """For how long the stream of the settings has been silent, microseconds: a halt may not have come through."""
     _reserved_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -166,6 +168,8 @@ class StateCache:
 
     def update_opening(self, opening: Balances) -> None:
         """Set the session's opening balances; exchanges that have not reported any are left out of the drift."""
+        if opening == self._opening:
+            return
         self._opening = opening
         self.drift = {}
         self._update_drift(self._rows.values())

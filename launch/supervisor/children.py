@@ -1,7 +1,10 @@
 """Children of the supervisor: those that it started, those that the template forked for it, and the orphans of both,
 which the kernel gives to it (it is a subreaper)."""
 
+import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import psutil
@@ -51,6 +54,45 @@ class ForkedProcess:
             if pid == self.pid:
                 self.returncode = os.waitstatus_to_exitcode(status)
         return self.returncode
+
+
+class ExitWatch:
+    """Wakes whoever waits as soon as a process has ended. `knows`: whether it can, by a descriptor of the process."""
+
+    def __init__(self, *, knows: bool) -> None:
+        self.knows = knows
+        self.ended = asyncio.Event()
+
+    async def wait(self, seconds: float) -> None:
+        """Return after so many seconds, or once the process has ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.ended.wait()
+
+
+@contextmanager
+def watched_exit(pid: int) -> Iterator[ExitWatch]:
+    """Watch a child that nobody has waited for yet, until the block ends."""
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        # a kernel without it, or a child that is gone
+        yield ExitWatch(knows=False)
+        return
+    watch = ExitWatch(knows=True)
+
+    def note() -> None:
+        # it stays readable
+        loop.remove_reader(descriptor)
+        watch.ended.set()
+
+    loop.add_reader(descriptor, note)
+    try:
+        yield watch
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
 
 
 def become_subreaper() -> None:

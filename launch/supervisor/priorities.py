@@ -33,16 +33,16 @@ log = logging.getLogger("launch")
 
 def priority_of(kind: ProcessKind) -> Priority:
     """Return the priority. `first`: what turns an opportunity into orders; `second`: what makes the log and detection;
-    `third`: the simulated exchanges, which stand for the outside world; `fourth`: what people look at, and what can
-    wait."""
+    `third`: the simulated exchanges, which stand for the outside world, and what shows trades and halts them; `fourth`:
+    what can wait."""
     match kind:
         case "mongodb" | "bot" | "carrier":
             return "first"
         case "feed" | "publisher" | "kafka" | "mirror" | "cep":
             return "second"
-        case "exchanges":
+        case "exchanges" | "ui":
             return "third"
-        case "supervisor" | "apps" | "ui" | "logrecorder" | "notifier" | "other":
+        case "supervisor" | "apps" | "logrecorder" | "notifier" | "other":
             return "fourth"
 
 

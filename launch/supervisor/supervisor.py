@@ -12,7 +12,7 @@ import psutil
 
 from launch.errors import LaunchError
 from launch.setup.data_dir import ready_file, write_atomically
-from launch.supervisor.children import Child, reap_group, reap_orphans
+from launch.supervisor.children import Child, ExitWatch, reap_group, reap_orphans, watched_exit
 from launch.supervisor.failure_log import end_reason, last_log_lines
 from launch.supervisor.forks import TEMPLATE, Template
 from launch.supervisor.priorities import AutogroupNice
@@ -30,6 +30,8 @@ from session.session import Session
 PROGRESS_SECONDS = 10.0
 """Interval of the progress messages during a start. On a busy machine Spark takes more than a minute."""
 POLL_SECONDS = 0.1
+ORDERS_SECONDS = 0.5
+"""Interval at which a process that works is looked at for orders, which come so often; its end is reported at once."""
 CHECK_SECONDS = 2.0
 STEADY_SECONDS = 30.0
 """A process that ran this long restarts with the shortest back-off."""
@@ -297,24 +299,33 @@ class Supervisor:
     async def _until_exit(self, part: ProcessSpec, child: Child) -> str:
         probe = asyncio.create_task(self._probe(part, child.pid))
         priority = asyncio.create_task(self._prioritise(part.name, child.pid))
-        is_reported, started, began = False, steady_now(), wall_now()
+        began = wall_now()
         try:
-            while child.poll() is None:
-                if probe.done() and (fault := probe.exception()) is not None:
-                    return str(fault)
-                if self.states.stop_order(part.name) is not None:
-                    return STOP_REQUESTED
-                if not is_reported and self._is_ready(part.name):
-                    is_reported = True
-                    self.states.set_ready(part.name)
-                    self._say(f"{part.name} ready after {(steady_now() - started) / MICROSECONDS:.1f} s")
-                await self._clock.sleep(POLL_SECONDS)
+            with watched_exit(child.pid) as watch:
+                why = await self._followed(part, child, probe, watch)
         finally:
             for task in (probe, priority):
                 task.cancel()
             await asyncio.gather(probe, priority, return_exceptions=True)
             ready_file(self._home, part.name).unlink(missing_ok=True)
-        return end_reason(child.wait(), self._home / "logs" / f"{part.name}.log", began)
+        return why or end_reason(child.wait(), self._home / "logs" / f"{part.name}.log", began)
+
+    async def _followed(
+        self, part: ProcessSpec, child: Child, probe: "asyncio.Task[None]", watch: ExitWatch
+    ) -> str | None:
+        """Return once it has ended, or why it is to end."""
+        is_reported, started = False, steady_now()
+        while child.poll() is None:
+            if probe.done() and (fault := probe.exception()) is not None:
+                return str(fault)
+            if self.states.stop_order(part.name) is not None:
+                return STOP_REQUESTED
+            if not is_reported and self._is_ready(part.name):
+                is_reported = True
+                self.states.set_ready(part.name)
+                self._say(f"{part.name} ready after {(steady_now() - started) / MICROSECONDS:.1f} s")
+            await watch.wait(ORDERS_SECONDS if is_reported and watch.knows else POLL_SECONDS)
+        return None
 
     async def _prioritise(self, name: str, pid: int) -> None:
         # all start alike: people look at pages while Spark starts, and nothing trades before that

@@ -8,7 +8,7 @@ FeedCounter = Literal[
     "gaps", "checksums", "malformed", "resyncs", "reconnects", "rest_checks", "rest_mismatches", "rest_failures"
 ]
 
-SAVED_WITHIN = 5_000_000
+SAVED_WITHIN = 6_000_000
 """Microseconds, and more than it takes a feeder to save a state and a reader to get it."""
 
 
@@ -48,7 +48,7 @@ class FeedState:
 
     def as_seen(self, now: int, stale_after_ms: int) -> "FeedState":
         """Return what it says to a reader at `now`: a live feed receives, or is confirmed, within `stale_after_ms` and
-        says so a second later; if that is long over its process is gone and took nothing back."""
+        says so two seconds later; if that is long over its process is gone and took nothing back."""
         if self.status != "live" or now - self.last_received <= stale_after_ms * 1_000 + SAVED_WITHIN:
             return self
         return replace(self, status="down", changed_at=self.last_received)

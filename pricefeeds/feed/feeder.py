@@ -35,7 +35,9 @@ from streams.topic_writer import TopicWriter
 from streams.topics import QUOTES
 
 ALIVE_SECONDS = 1.0
-STATE_SECONDS = 1.0
+STATE_SECONDS = 2.0
+"""Interval at which states are stored while their status stays: each state wakes all who follow changes of the
+store."""
 STATE_CHECKS = 10
 MANY_MARKETS = 4
 BURST_MS = 1
@@ -241,7 +243,7 @@ class Feeder:
             feed_session.look_down_to(usable, self._clock.now())
 
     async def _state_due(self) -> None:
-        """Wait a second, or until a feed's status changes."""
+        """Wait two seconds, or until a feed's status changes."""
         statuses = [feed.status for feed in self._feeds]
         for _ in range(STATE_CHECKS):
             await SystemClock().sleep(STATE_SECONDS / STATE_CHECKS)

@@ -1,9 +1,8 @@
 """The read side for the dashboard: pages, counts and sums of a session, and their changes."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Literal
 
 from pymongo import ASCENDING, DESCENDING
 
@@ -53,7 +52,6 @@ from store.server.cycle_rejections import cycle_rejection_of
 from store.server.deciding_region import Standpoint, connect_watched
 from store.server.documents import (
     ARBITRAGES,
-    BALANCES,
     CYCLE_REJECTIONS,
     CYCLE_TRADES,
     DIFFERENCES,
@@ -83,11 +81,6 @@ ALL = "all"
 
 StoreChange = Arbitrage | Settings
 """A new state."""
-WATCHED: Mapping[Literal["ledger", "rejections"], tuple[str, ...]] = {
-    "ledger": (BALANCES, FEEDS),
-    "rejections": (REJECTIONS,),
-}
-ID_ALONE: Document = {"$project": {"_id": 1}}
 
 
 async def open_reader(session: Session) -> "TradeReader":
@@ -308,18 +301,6 @@ class TradeReader:
                 if (known := self._change_of(change)) is not None:
                     yield known
         raise HistoryLostError("The change stream's history is lost; read a new snapshot.")
-
-    async def touched(self, what: Literal["ledger", "rejections"]) -> AsyncGenerator[None]:
-        """Yield at first, and again if something changed since: it is to be read again then, and one yield stands
-        for any number of changes. Of those, hundreds a second would hold up the trades in `watch`.
-        """
-        while True:
-            # a new stream each time, which skips what changed while the caller read or waited
-            pipeline = [_of_collections(*WATCHED[what]), ID_ALONE]
-            async with ChangeFollower(self._database, pipeline, with_documents=False) as changes:
-                await changes.next()
-                yield
-                await changes.next()
 
     def _change_of(self, change: Document) -> StoreChange | None:
         """None if it is another session's. Without a document if that, or its collection, was deleted."""

@@ -63,6 +63,9 @@ def connect(uri: str, selection_ms: int = SELECTION_MS, listeners: Sequence[List
             connectTimeoutMS=2_000,
             retryReads=True,
             retryWrites=True,
+            # a server that is alone has nothing to tell, and whoever waits for one asks; else each client has two more
+            # connections, with a thread at either end
+            serverMonitoringMode="auto" if listeners else "poll",
             event_listeners=listeners,
             **named,
         )

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from bots.decide.booker import Booker, DueCycle, due_cycles, due_steps
+from bots.decide.booker import GIVEN_ROUNDS, Booker, DueCycle, due_cycles, due_steps
 from bots.decide.write_turns import WriteTurns
 from market.trade.arbitrages import Arbitrage, ArbitrageState, Leg, LegRole, LegState
 from market.trade.cycle_lifecycle import cycle_booked
@@ -18,6 +18,7 @@ from market.trade.order_results import result_of
 from market.trade.unwinding import Markets, advancing, markets_by_symbol
 from store.errors import StoreUnavailableError
 from store.memory.store import MemoryTradeStore
+from store.ports.trading import Overview
 from tests.bots.hurried_loop import LoopClock
 from tests.market.cycle_samples import triangle
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
@@ -40,6 +41,11 @@ class CountingStore(MemoryTradeStore):
         super().__init__(clock)
         self.booked: list[str] = []
         self.failing = 0
+        self.overviews = 0
+
+    async def overview(self) -> Overview:
+        self.overviews += 1
+        return await super().overview()
 
     async def book(self, arbitrage_id: str, advance: Advance, by: Actor) -> Arbitrage:
         self.booked.append(arbitrage_id)
@@ -67,7 +73,7 @@ class Bench:
         assert lease is not None
         self.actor = lease.actor
         self.known[ID] = await reserved(self.store, amount="2")
-        booker = Booker(
+        self.booker = Booker(
             store=self.store,
             advance=advancing(tuple(markets.values())),
             markets=markets,
@@ -77,8 +83,9 @@ class Bench:
             handle=self.handled.append,
             round_seconds=ROUND_SECONDS,
             turns=WriteTurns(lambda: False),
+            steady_clock=self.clock.now,
         )
-        self.task = asyncio.create_task(booker.run())
+        self.task = asyncio.create_task(self.booker.run())
         await self.turns()
         return list(self.known[ID].legs)
 
@@ -120,6 +127,19 @@ async def test_both_legs_are_booked_in_one_transaction_once_both_are_reported(be
     assert {step.actor for step in (await bench.arbitrage()).history[-1:]} == {"one"}
     await bench.rounds(3)
     assert bench.store.booked == [ID], "nothing is left to book"
+
+
+async def test_what_another_part_reads_is_not_read_again(bench: Bench) -> None:
+    _, sell = await bench.begin()
+    await bench.report(sell)
+    bench.store.overviews = 0
+    await bench.booker.look(await bench.store.overview())
+    await bench.turns()
+    assert bench.store.booked == [ID], "what it was given counts as a round"
+    await bench.rounds(GIVEN_ROUNDS - 1)
+    assert bench.store.overviews == 1
+    await bench.rounds(GIVEN_ROUNDS)
+    assert bench.store.overviews > 1, "once nobody gives it any more it reads itself"
 
 
 async def test_what_stays_alone_is_booked_in_the_next_round(bench: Bench) -> None:

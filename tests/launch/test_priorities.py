@@ -40,7 +40,7 @@ needs_autogroups = pytest.mark.skipif(not ENABLED.exists(), reason="this kernel 
         ("cep", "second"),
         ("exchanges", "third"),
         ("supervisor", "fourth"),
-        ("ui", "fourth"),
+        ("ui", "third"),
         ("logrecorder", "fourth"),
         ("notifier", "fourth"),
         ("other", "fourth"),
@@ -89,7 +89,7 @@ def sleeping(name: str, niceness: int | None = None) -> ProcessSpec:
     [
         (sleeping("bot-kraken-2"), 0),
         (sleeping("cep"), NICENESS["second"]),
-        (sleeping("ui"), NICENESS["fourth"]),
+        (sleeping("ui"), NICENESS["third"]),
         (sleeping("backtest-1", niceness=9), 9),
     ],
     ids=lambda value: value.name if isinstance(value, ProcessSpec) else "",

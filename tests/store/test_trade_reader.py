@@ -15,7 +15,7 @@ from runtime.clock import wall_now
 from store.aggregates.session_totals import SessionTotals
 from store.errors import CursorError
 from store.mongo.store import MongoTradeStore
-from store.queries.trade_reader import ALL, WATCHED, TradeReader
+from store.queries.trade_reader import ALL, TradeReader
 from store.server.client import connect
 from store.server.documents import ARBITRAGES, FEEDS, OPPORTUNITIES, REJECTIONS, microseconds_of
 from tests.market.samples import settings_of
@@ -194,14 +194,9 @@ async def test_a_dropped_collection_is_a_change_too(
     client = connect(mongodb_uri)
     async with asyncio.timeout(DEADLINE_SECONDS):
         assert await anext(changes) is None
-        touched = reader.touched("rejections")
-        await anext(touched)
         await client[database].drop_collection(ARBITRAGES)
-        await client[database].drop_collection(REJECTIONS)
-        await anext(touched)
         changed = await mongo_store.settings.change(settings_of(min_net_bps=7), 1, "somebody")
         assert await anext(changes) == changed
-    await touched.aclose()
     await changes.aclose()
     client.close()
 
@@ -222,22 +217,3 @@ async def test_a_change_is_a_new_state_of_this_session_and_never_behind_ledger_a
         assert await anext(changes) == changed
     await changes.aclose()
     client.close()
-
-
-async def test_what_was_touched_is_told_once_however_often_it_changed(
-    reader: TradeReader, mongo_store: MongoTradeStore
-) -> None:
-    touched = {what: reader.touched(what) for what in WATCHED}
-    async with asyncio.timeout(DEADLINE_SECONDS):
-        for one in touched.values():
-            await anext(one)
-        await mongo_store.reject([rejection(index, second=index) for index in range(300)])
-        await anext(touched["rejections"])
-        told = {what: asyncio.ensure_future(anext(one)) for what, one in touched.items()}
-        await mongo_store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3)])
-        await told["ledger"]
-        assert not told["rejections"].done()
-        await mongo_store.reject([rejection(400)])
-        await told["rejections"]
-    for one in touched.values():
-        await one.aclose()

@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 from market.decide.settings import Settings
 from market.prices.opportunities import Opportunity
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import FINAL_STATES, Arbitrage
 from runtime.backoff import backoff
-from runtime.clock import SystemClock, wall_now
+from runtime.clock import SystemClock, steady_now, wall_now
 from runtime.tasks import run_all
 from session.session import Session
 from store.errors import HistoryLostError, StoreError
@@ -48,14 +47,11 @@ QUIET_PULSE_MICROSECONDS = MICROSECONDS
 """A page without a message for 2 s shows itself as stale."""
 SILENT_MICROSECONDS = MICROSECONDS * 3 // 2
 """MongoDB is polled for changes twice a second; a hung one is only detected by its silence."""
-TOUCHED_SECONDS = 1.0
-"""Minimum interval between two polls for changes of ledger or rejections; changes in between count as one."""
 BOOKS_SECONDS = 2.0
-"""Minimum interval between reads of balances and feeds, which change all the time."""
-BOOKS_REFRESH_SECONDS = 10.0
+"""Interval of reads of balances and feeds, which change all the time: to be informed of it would cost more."""
 TOTALS_SECONDS = 5.0
 """Minimum interval between reads of sums, which cost more."""
-TOTALS_REFRESH_SECONDS = 300.0
+TOTALS_REFRESH_SECONDS = 60.0
 """Refresh interval without changes."""
 BACKFILL_ROWS = 3_000
 """Read back per partition at the start, so that charts do not begin empty."""
@@ -82,7 +78,6 @@ class LiveHub:
         """None without regions."""
         self._unrepeated = unrepeated_rows(session.place.region)
         self._new_opportunities: list[Opportunity] = []
-        self._books_changed = asyncio.Event()
         self._totals_changed = asyncio.Event()
         self._changed = True
         self._published_at = 0
@@ -92,6 +87,8 @@ class LiveHub:
         """MongoDB's changes are applied up to the last one."""
         self._detection_process: ProcessState | None = None
         self._reads_kafka = False
+        self._kafka_heard_at: int | None = None
+        """When rows came last, by the steady clock."""
         self._caught_up = {"kafka": asyncio.Event(), "mongodb": asyncio.Event()}
 
     async def run(self) -> None:
@@ -103,9 +100,7 @@ class LiveHub:
         await run_all(
             self._follow_forever("kafka", self._follow_topics),
             self._follow_forever("mongodb", self._follow_trades),
-            _follow_touched(partial(self._reader.touched, "ledger"), self._books_changed),
-            _follow_touched(partial(self._reader.touched, "rejections"), self._totals_changed),
-            _refresh_on_change(self._read_books, self._books_changed, BOOKS_SECONDS, BOOKS_REFRESH_SECONDS),
+            _read_every(self._read_books, BOOKS_SECONDS),
             _refresh_on_change(self._read_totals, self._totals_changed, self._totals_seconds, TOTALS_REFRESH_SECONDS),
             poll_forever(self._check_kafka),
             poll_forever(self._check_processes),
@@ -160,6 +155,7 @@ class LiveHub:
             except WireError as error:
                 log.warning("row skipped", extra={"topic": record.topic, "offset": record.offset, "error": str(error)})
         self._changed = True
+        self._kafka_heard_at = steady_now()
 
     async def apply_in_rounds(self, records: Sequence[Record]) -> None:
         """Apply a batch of rows, and let everything else run in between."""
@@ -291,12 +287,16 @@ class LiveHub:
 
     async def _check_kafka(self) -> None:
         """Update Kafka's liveness; after an outage its consumer continues from its offset."""
-        if not self._reads_kafka:
+        if not self._reads_kafka or (self.live_state.sources.kafka and self._has_just_heard()):
             return
         is_live = await kafka_answers(self._session.services.kafka) and self._reads_kafka
         if is_live != self.live_state.sources.kafka:
             log.warning("Kafka answers again" if is_live else "Kafka does not answer")
             self._set_source("kafka", is_live=is_live)
+
+    def _has_just_heard(self) -> bool:
+        """Return whether rows tell that Kafka is there: a connection of its own each second would say no more."""
+        return self._kafka_heard_at is not None and steady_now() - self._kafka_heard_at < MICROSECONDS
 
     async def _check_processes(self) -> None:
         if self.live_state.sources.mongodb:
@@ -329,31 +329,33 @@ class LiveHub:
         if ledger != self.live_state.ledger:
             self.live_state.ledger = ledger
             self._changed = True
-            self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.books()))
+            if self.broadcaster.bases:
+                self.broadcaster.publish("ledger", ledger_message(self._session, self.live_state.books()))
+            else:
+                # nobody looks at it, and to value all balances costs more than what trades need
+                self.broadcaster.discard_snapshot()
 
 
-async def _follow_touched(touched: Callable[[], AsyncIterator[None]], changed: asyncio.Event) -> None:
-    """Set `changed` after changes, at most once a second; a lost source is reconnected."""
-    delays = backoff()
+async def _read_every(read: Callable[[], Awaitable[None]], pause: float) -> None:
     while True:
         try:
-            async for _ in touched():
-                changed.set()
-                delays = backoff()
-                await SystemClock().sleep(TOUCHED_SECONDS)
+            await read()
         except StoreError as error:
-            log.info("changes not followed", extra={"error": str(error)})
-        await SystemClock().sleep(next(delays))
+            log.info("ledger not read", extra={"error": str(error)})
+        await SystemClock().sleep(pause)
 
 
 async def _refresh_on_change(
     read: Callable[[], Awaitable[None]], changed: asyncio.Event, pause: float, refresh: float
 ) -> None:
-    """Read once after each change, at most every `pause` seconds, and every `refresh` seconds without one."""
+    """Read after each change, at most every `pause` seconds, and once more after the last: what follows from it is
+    written a moment later. Without a change read every `refresh` seconds."""
+    is_settled = False
     while True:
         with suppress(TimeoutError):
-            async with asyncio.timeout(refresh):
+            async with asyncio.timeout(refresh if is_settled else pause):
                 await changed.wait()
+        is_settled = not changed.is_set()
         changed.clear()
         try:
             await read()

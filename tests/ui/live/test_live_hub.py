@@ -27,6 +27,7 @@ from streams.topics import HEALTH, OPPORTUNITIES
 from tests.bots.opportunity_rows import opportunity_row
 from tests.market.samples import EUR_MARKET, USD_MARKET
 from tests.store.reservation_requests import episode_of, filled, opportunity
+from tests.store.test_opportunity_pages import rejection
 from tests.ui.samples import MARKETS, NOWHERE, SETTINGS, START, arbitrage, mark, quote, record, session_of
 from tests.ui.trading import traded
 from tests.ui.waiting import until
@@ -330,6 +331,27 @@ async def test_an_episode_that_nobody_rejects_is_counted_too(following: LiveHub,
     await store.save_episodes([episode_of(seen, EXPIRED)])
     following.apply_records([Record(OPPORTUNITIES, 0, 0, "BTC", opportunity_row(seen), wall_now())])
     await until(lambda: following.live_state.ledger.totals.episodes.get("expired") == 1)
+
+
+async def test_what_follows_from_the_last_change_a_moment_later_is_counted_too(
+    following: LiveHub, store: MongoTradeStore
+) -> None:
+    """Nothing says that a bot has rejected: its opportunity came before, and the next reading would be in a minute."""
+    before = following.live_state.ledger
+    following.apply_records([Record(OPPORTUNITIES, 0, 0, "BTC", opportunity_row(opportunity()), wall_now())])
+    seen = replace(opportunity(), event_time=wall_now())
+    following.apply_records([Record(OPPORTUNITIES, 0, 1, "BTC", opportunity_row(seen), wall_now())])
+    await store.save_episodes([episode_of(seen, EXPIRED)])
+    await until(lambda: following.live_state.ledger != before)
+    await store.reject([rejection(seen)])
+    await until(lambda: following.live_state.ledger.totals.rejections == {"too_small": 1})
+
+
+async def test_a_client_finds_what_changed_while_nobody_looked(following: LiveHub, store: MongoTradeStore) -> None:
+    assert '"quotes":3' not in following.broadcaster.snapshot_message().text
+    await store.save_feed_states([FeedState("alpha", "us", "BTC/USD", "live", 1, 2, quotes=3)])
+    await until(lambda: [feed.quotes for feed in following.live_state.ledger.feeds] == [3])
+    assert '"quotes":3' in following.broadcaster.snapshot_message().text
 
 
 async def test_feeds_and_settings_arrive_by_themselves(following: LiveHub, store: MongoTradeStore) -> None:
