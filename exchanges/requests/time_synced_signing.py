@@ -37,8 +37,9 @@ class TimeSyncedSigning:
     def sign(self, *arguments: Any, **named: Any) -> Any:
         try:
             return self._on_exchange_time("sign", *arguments, **named)
-        except ValueError:
-            # the cause would show what was to be signed, and by what
+        except (ValueError, TypeError):
+            # ccxt calls an Ed25519 key of more than 120 letters as if it were an RSA key; the cause would show what was
+            # to be signed, and by what
             raise ccxt.AuthenticationError(f"{self.id}: nothing can be signed by this secret") from None
 
     def nonce(self) -> Any:

@@ -261,6 +261,17 @@ async def test_a_key_that_the_exchange_does_not_know_opens_nothing_and_is_told_t
     assert keys.hidden_in(f"it was {secret}") == "it was ***"
 
 
+async def test_a_key_that_ccxt_takes_for_another_kind_is_rejected_in_a_sentence(tmp_path: Path) -> None:
+    """With the line breaks of Windows an Ed25519 key is as long as ccxt has RSA keys begin."""
+    async with served(tmp_path, only=("binance",)) as outside:
+        keys = load_credentials(tmp_path, "binance.ed25519")
+        longer = replace(keys, secret=keys.secret.replace("\n", "\r\n"))
+        account = open_account(replace(outside.config("binance"), credentials=longer), [MARKETS["binance"]])
+        with pytest.raises(AccountRejectedError, match="nothing can be signed by this secret"):
+            await account.balances()
+        await account.close()
+
+
 @pytest.mark.parametrize("side", SIDES)
 async def test_the_message_is_what_the_documents_want(bench: Bench, side: Side) -> None:
     document, orders = socket_document(bench.exchange), orders_of(bench.exchange)
