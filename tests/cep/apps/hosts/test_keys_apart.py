@@ -10,6 +10,8 @@ from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.hosts.log_rows import RowReading
 from cep.apps.resident.kernel import PlacedApp, ResidentKernel
+from cep.apps.resident.worker import AppWorker
+from cep.apps.resident.worker_progress import progress_notes
 from cep.snapshot_folder import SnapshotFolder
 from launch.apps.savepoints import taken_savepoint
 from streams.records import Record
@@ -119,3 +121,17 @@ def test_a_savepoint_has_the_keys_too(source: AppSource, tmp_path: Path) -> None
     row = {"kind": "query", "query": "a", "is_active": True, "batch": 12}
     (out,) = (one for one in app.take(12, 12_000_000, row) if one.values["query"] == "a")
     assert out.values["n"] == 6
+
+
+async def test_an_app_that_leaves_its_process_has_saved_its_keys(source: AppSource, tmp_path: Path) -> None:
+    place = placed(source, tmp_path / "app")
+    with progress_notes(tmp_path, 0) as notes:
+        worker = AppWorker("127.0.0.1:9", 0, notes, {})
+        worker.begin(0, place)
+        whole = rows_of(worker.kernels[0], 0, *QUERIES)
+        assert await worker.leave(0) == len(QUERIES)
+    assert SnapshotFolder(tmp_path / "app").segments(0).numbers() == [0]
+    again = ResidentKernel(place, 0)
+    assert again.next == len(QUERIES)
+    never_cut = ResidentKernel(placed(source, tmp_path / "other"), 0)
+    assert whole + rows_of(again, len(QUERIES), "a") == rows_of(never_cut, 0, *QUERIES, "a")
