@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from market.accounting.transfer_planning import TransferRules
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.settings import Settings
 from market.instruments.cycles import CycleTerms
@@ -56,5 +57,7 @@ class Parameters:
     """Exchange → amount traded there in the 30 days before, in the settlement currency."""
     transfers: tuple[TransferTerms, ...] = ()
     """What sending away from the exchanges costs."""
+    rebalancing: TransferRules | None = None
+    """Whether and when transfers of the rebalancing plan are made; None: none are."""
     cycles: CycleTerms | None = None
     """Which cycles are looked for and traded beside pairs of exchanges; None: none."""

@@ -18,6 +18,7 @@ from backtest.requested_backtest import added_latency
 from backtest.result.asset_marks import marks_of
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.data_quality import markets_without_depth, quality_of
+from backtest.result.inventory_outages import outages_of
 from backtest.result.performance import performance_of
 from backtest.result.quote_spacing import MarketSpacing, resolves, spacing_of
 from backtest.result.trading_outcome import TradingOutcome
@@ -108,6 +109,7 @@ def _with_quality(
         spacing=spacing_of(tick_set),
         feed_delays=feed_delays(tick_set),
         performance=performance_of(trading, marks_of(tick_set), markets_by_symbol(tick_set.manifest.markets)),
+        outages=outages_of(trading, tick_set.manifest.markets, tick_set.manifest.end_time),
     )
 
 

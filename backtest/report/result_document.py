@@ -9,6 +9,7 @@ from backtest.parameters import Balances, Parameters
 from backtest.report.cycle_rows import by_legs_row, cycles_row
 from backtest.report.profit_rows import amounts_row, profit_row
 from backtest.report.trade_lines import ends_of
+from backtest.report.transfer_rows import transfer_rows
 from backtest.result.backtest_result import BacktestResult
 from backtest.result.performance import MarkedInventory, Performance, Ratio
 from backtest.result.profit_breakdown import by_day, by_pair
@@ -26,6 +27,7 @@ def result_document(result: BacktestResult) -> dict[str, object]:
         **_trading_rows(result.trading),
         "arbitrages_by_legs": by_legs_row(result.trading),
         "cycles": cycles_row(result.trading.cycles),
+        **transfer_rows(result),
         **_performance_rows(result),
         "latency_costs": [
             # null: unknown from bars

@@ -3,6 +3,7 @@
 from backtest.report.cycle_rows import cycle_lines
 from backtest.report.figure_format import CANNOT_TELL, ratio_words, share_words
 from backtest.report.trade_lines import bracketed, profit_lines, trade_lines
+from backtest.report.transfer_rows import transfer_lines
 from backtest.result.backtest_result import BacktestResult, LatencyCost
 from backtest.result.quote_spacing import bars_words
 from market.time_units import MICROSECONDS
@@ -28,6 +29,7 @@ def result_lines(result: BacktestResult) -> list[str]:
     ]
     lines += cycle_lines(trading.cycles, currency)
     lines += profit_lines(trading.profit)
+    lines += transfer_lines(result)
     lines += _performance_lines(result)
     lines += [_latency_line(cost, currency) for cost in result.latency_costs]
     return [*lines, "assumed:", *(f"  - {assumption}" for assumption in result.assumptions)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from backtest.parameters import FeeTier, Latency, Parameters
 from backtest.result.cycles_found import cycle_assumptions
 from backtest.result.data_quality import MarketQuality
+from backtest.result.inventory_outages import Outage
 from backtest.result.performance import Performance, share_of
 from backtest.result.quote_ages import quote_age_words
 from backtest.result.quote_spacing import (
@@ -66,6 +67,8 @@ class BacktestResult:
     spacing: tuple[MarketSpacing, ...] = ()
     feed_delays: tuple[FeedDelay, ...] = ()
     performance: Performance | None = None
+    outages: tuple[Outage, ...] = ()
+    """What ran out where."""
 
     @property
     def is_of_bars(self) -> bool:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 from itertools import pairwise
 from math import sqrt
+from operator import itemgetter
 from statistics import fmean, stdev
 from typing import NamedTuple
 
 from backtest.result.asset_marks import MIN_INTERVALS, Marks
 from backtest.result.trading_outcome import TradingOutcome
 from market.accounting.equity_curve import drawdown_of
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.instruments.orders import Fill, changes_of
 from market.money import EXACT, ZERO
 from market.time_units import MICROSECONDS
@@ -122,7 +124,7 @@ def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> P
 
 def marked_inventory(outcome: TradingOutcome, marks: Marks, markets: Markets) -> MarkedInventory:
     opening, closing = _summed(outcome.before.values()), _summed(outcome.after.values())
-    changes = list(_changes(outcome.fills, markets))
+    changes = sorted((*_changes(outcome.fills, markets), *_fees(outcome.transfers)), key=itemgetter(0))
     last = {name: worth[-1] for name, worth in marks.worth.items()}
     points = tuple(_points(changes, marks))
     names = sorted({*opening, *closing})
@@ -219,6 +221,11 @@ def _changes(fills: Iterable[Fill], markets: Markets) -> Iterable[tuple[int, str
         market = markets[fill.exchange, fill.symbol]
         for currency, change in changes_of(fill, market.base, market.quote_currency):
             yield fill.filled_at, currency, change
+
+
+def _fees(transfers: Iterable[MoneyTransfer]) -> Iterable[tuple[int, str, Decimal]]:
+    """Return what transfers cost, in their own currency."""
+    return ((one.times["arrived"], one.currency, -one.lost) for one in transfers if one.lost)
 
 
 def _points(changes: Sequence[tuple[int, str, Decimal]], marks: Marks) -> Iterable[MarkedPoint]:

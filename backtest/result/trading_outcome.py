@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from backtest.result.cycles_found import CyclesFound
 from market.accounting.equity_curve import EquityDrawdown, drawdown_of
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.instruments.orders import Fill
 from market.money import ZERO, total
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
@@ -68,6 +69,8 @@ class TradingOutcome:
     """Opportunities by net bps, floored to whole ones."""
     assumptions: tuple[str, ...] = ()
     """Assumptions of this run, as text."""
+    transfers: tuple[MoneyTransfer, ...] = ()
+    """Of the rebalancing plan, by the time they began; what they cost is no part of the profit."""
     cycles: CyclesFound | None = None
     """Those found and traded beside the pairs of exchanges; None if they were not asked for. Their profit, fills and
     balances are in the sums above; `arbitrages` and what is counted of them are of pairs alone."""

@@ -14,6 +14,7 @@ from exchanges.paper.ledger import PaperLedger
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from market.decide.settings import Settings
 from market.instruments.orders import AccountFill, LimitOrder, OpenOrder, OrderReport, Side
+from market.money import ZERO
 from market.prices.quotes import Level, Quote
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import Markets
@@ -72,6 +73,11 @@ class SimulatedAccount:
 
     async def balances(self) -> dict[str, Decimal]:
         return self._ledger.balances
+
+    def move(self, currency: str, amount: Decimal) -> None:
+        """Add what a transfer brings; take what it takes, if it is negative."""
+        held = self._ledger.balances
+        self._ledger.apply(JournalRow(opening={**held, currency: held.get(currency, ZERO) + amount}))
 
     async def open_orders(self) -> list[OpenOrder]:
         """Return none, because none rests: each is matched once."""

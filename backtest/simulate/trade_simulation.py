@@ -23,8 +23,11 @@ from backtest.simulate.settings_changes import SettingsChange
 from backtest.simulate.simulated_account import Conditions, SimulatedAccount
 from backtest.simulate.simulated_books import balances_of, is_balanced
 from backtest.simulate.simulated_bots import SimulatedBots
+from backtest.simulate.simulated_transfers import SESSION, SimulatedTransfers
 from backtest.simulate.trading_assumptions import all_assumptions
 from market.accounting.profit_groups import profit_of
+from market.accounting.transfer_lifecycle import booked_in
+from market.accounting.transfer_terms import terms_of
 from market.decide.shared_sizes import Size
 from market.decide.sizing import size
 from market.instruments.markets import Market
@@ -88,6 +91,7 @@ def trade_sightings(
     coming = _Coming(windows)
     bots = simulation.bots
     for together in _bursts(_each_once(sightings), parameters):
+        simulation.rebalance(together[0].event_time, together[0].currency)
         simulation.trade_cycles(together[0].event_time)
         decided = together[0].event_time + simulation.decision
         if len(together) > 1:
@@ -156,6 +160,7 @@ class _Simulation:
         self.bots = SimulatedBots(self.agenda, self._store, self._accounts, traded, parameters, sized)
         self._cycles = None if cycles is None else self._cycle_trader(cycles)
         self._currency = "" if cycles is None else cycles.currency
+        self._transfers = self._simulated_transfers(history, markets)
         for change in history.settings_changes if parameters.follow_logged_settings else ():
             self.agenda.schedule(change.time, partial(self._change, change))
 
@@ -163,6 +168,27 @@ class _Simulation:
         """Decide on the cycles that were seen before that time, microseconds; None: on all that are left."""
         if self._cycles is not None:
             self._cycles.decide_until(until)
+
+    def rebalance(self, until: int, currency: str) -> None:
+        """Begin the transfers of the plans that are due by then; `currency`: the settlement currency."""
+        if self._transfers is not None:
+            self._transfers.plan_until(until, currency)
+
+    def _simulated_transfers(self, history: QuoteHistory, markets: tuple[Market, ...]) -> SimulatedTransfers | None:
+        rules = self._parameters.rebalancing
+        if rules is None or not rules.is_on:
+            return None
+        return SimulatedTransfers(
+            rules=rules,
+            terms=terms_of(self._parameters.transfers),
+            markets=markets,
+            opening=self._before,
+            agenda=self.agenda,
+            store=self._store,
+            accounts=self._accounts,
+            bots=self.bots,
+            history=history,
+        )
 
     def _cycle_trader(self, feed: CycleFeed) -> CycleTrader:
         return CycleTrader(feed, self.agenda, self._store, self._accounts, self.bots, self.decision)
@@ -173,6 +199,7 @@ class _Simulation:
         cycles = None if self._cycles is None else self._cycles.found()
         trades = () if cycles is None else cycles.trades
         fills = tuple(run_to_end(self._store.fills()))
+        transfers = () if self._transfers is None else self._transfers.all()
         after, rows = balances_of(self._accounts), run_to_end(self._store.balances.rows())
         episodes = spreads.episodes()
         return TradingOutcome(
@@ -184,7 +211,8 @@ class _Simulation:
             fills=fills,
             before=self._before,
             after=after,
-            is_balanced=is_balanced(self._before, fills, after, rows, self._markets),
+            is_balanced=is_balanced(self._before, fills, after, rows, self._markets, booked_in(transfers, SESSION)),
+            transfers=transfers,
             lifetimes=tuple(map(lifetime_of, episodes)),
             net_bps_counts=spreads.net_bps_counts(),
             assumptions=all_assumptions(

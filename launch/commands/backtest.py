@@ -32,6 +32,7 @@ from launch.setup.data_dir import backtest_log, check_writable, write_atomically
 from launch.setup.prerequisites import checked_java
 from launch.supervisor.backtest_progress import Progress
 from launch.supervisor.ctrl_c import Stopping
+from market.accounting.transfer_planning import TransferRules
 from market.accounting.transfer_terms import TransferTerms
 from market.money import text_of
 from market.validation_messages import error_text
@@ -76,6 +77,7 @@ class BacktestOptions:
     cycles: CyclesConfiguration | None = None
     transfers: tuple[TransferTerms, ...] = field(default_factory=known_transfers)
     """`[cycles]` and `[transfers]` of the configuration; nothing else of it counts."""
+    rebalancing: TransferRules | None = None
     rate_limits: bool = False
     json: Path | None = None
     report: Path | None = None
@@ -129,7 +131,7 @@ def _result(home: Path, options: BacktestOptions, echo: Echo) -> BacktestResult:
             tick_set = named_set(home, options.names)
             exchanges = dict.fromkeys(market.exchange for market in tick_set.manifest.markets)
             request = replace(request, cycles=cycle_terms(options.cycles, exchanges))
-            parameters = parameters_for(tick_set, request)
+            parameters = replace(parameters_for(tick_set, request), rebalancing=options.rebalancing)
             for words in late_words(feed_delays(tick_set), parameters.settings.max_quote_age_ms):
                 echo(f"warning: {words}")
             added = () if options.report is None else ADDED_MS
@@ -236,6 +238,7 @@ def reproducing_command(options: BacktestOptions) -> str:
     words += ["--latency-from-feed"] if options.latency_from_feed else []
     words += ["--follow-settings"] if options.follow_settings else []
     words += ["--rate-limits"] if options.rate_limits else []
+    words += [] if options.rebalancing is None else ["--transfers"]
     words += ["--seed", str(options.seed)]
     words += [] if options.report is None else ["--report", options.report.name]
     return shlex.join(words)

@@ -266,6 +266,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
         cycles=config.cycles,
         transfers=session_transfers(config.transfers),
         rate_limits=arguments.rate_limits,
+        rebalancing=config.transfers.backtest_rules if arguments.transfers else None,
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
     return run_backtest_command(home_folder(), options, echo)

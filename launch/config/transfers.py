@@ -66,6 +66,11 @@ class TransfersConfiguration(BaseModel):
         return TransferRules(is_on, int(self.every_minutes * 60), self.tolerance, self.target)
 
     @property
+    def backtest_rules(self) -> TransferRules:
+        """Return the rules of a backtest that is asked to make transfers."""
+        return TransferRules(True, int(self.every_minutes * 60), self.tolerance, self.target)
+
+    @property
     def networks(self) -> SimulatedNetworks:
         return SimulatedNetworks(self.speed, self.returned_share, self.closed_share)
 

@@ -134,11 +134,15 @@ def _add_results(parser: argparse.ArgumentParser) -> None:
 def _add_files_of_settings(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--follow-settings", action="store_true", help="use the settings of the recorded log")
     _add_cycles(parser)
+    parser.add_argument("--transfers", action="store_true", help="make the transfers of the rebalancing plan")
 
 
 def _add_cycles(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--config", type=Path, metavar="FILE", help="TOML configuration whose [cycles] counts (default arbitrage.toml)"
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="TOML configuration whose [cycles] and [transfers] count (default arbitrage.toml)",
     )
 
 
