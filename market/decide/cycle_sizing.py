@@ -244,8 +244,8 @@ class _Search:
             given = legs[leg].bound_spent(given)
         for leg in range(self.pivot + 1, len(legs)):
             received = legs[leg].bound_received(received)
-        brought = received[0] * least.denominator * given[1]
-        return brought - given[0] * (least.denominator + least.numerator) * received[1], given[1] * received[1]
+        returned = received[0] * least.denominator * given[1]
+        return returned - given[0] * (least.denominator + least.numerator) * received[1], given[1] * received[1]
 
     def _top(self, low: int, high: int) -> int:
         """Return the fewest lots of the highest bound."""
