@@ -65,6 +65,9 @@ def test_a_file_of_an_earlier_version_is_read_and_written_as_it_was() -> None:
     expected = json.loads(text)
     expected["access"]["acting_apps"] = []  # a later name
     expected["cycles"] = None  # another
+    expected["entries"]["alpha"]["order_transport"] = None
+    expected["transfer_rules"] = {"is_on": False, "every_seconds": 300, "tolerance": "0.1", "target": "opening"}
+    expected["simulated_networks"] = {"speed": 1.0, "returned_share": 0.0, "closed_share": 0.0}
     assert json.loads(session.to_json()) == expected
     assert (session.page.url, session.simulated.url) == ("http://10.7.0.1:8001", "http://127.0.0.1:8100")
     assert (session.local_accounts.latency_ms, session.upkeep.keep_trades_days) == (80, 30)
