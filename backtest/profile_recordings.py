@@ -55,9 +55,9 @@ class Recording:
 
 def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording:
     """Read all files. Raises ImportRejectedError: one sentence that names the file, or what is missing."""
-    recorded_files = _recorded_files(profile, files)
+    recorded = recorded_files(profile, files)
     rejections: Rejections = Counter()
-    streams = [_quotes_of(path, recorded, rejections) for path, recorded in recorded_files]
+    streams = [_quotes_of(path, market, rejections) for path, market in recorded]
     quotes = tuple(merge(*streams, key=_received_time))
     fed = {(quote.exchange, quote.symbol) for quote in quotes}
     markets = tuple(market for market in profile.markets if (market.exchange, market.symbol) in fed)
@@ -65,7 +65,7 @@ def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording
     kept = _while_traded(quotes, profile.settings.max_quote_age_ms * 1_000)
     return Recording(
         profile=profile,
-        files=tuple(path for path, _ in recorded_files),
+        files=tuple(path for path, _ in recorded),
         markets=markets,
         quotes=tuple(_ranked(kept)),
         rejected=dict(sorted(rejections.items())),
@@ -73,7 +73,7 @@ def load_recording(profile: ReplayProfile, files: tuple[Path, ...]) -> Recording
     )
 
 
-def _recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tuple[Path, RecordedMarket]]:
+def recorded_files(profile: ReplayProfile, files: tuple[Path, ...]) -> list[tuple[Path, RecordedMarket]]:
     """Return the files in an order that does not depend on how they were named: FX markets first, then as in the
     profile. So at one and the same time the rate comes before the quotes that are converted with it."""
     found: dict[Path, tuple[tuple[bool, int, str], Path, RecordedMarket]] = {}

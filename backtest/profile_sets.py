@@ -1,7 +1,8 @@
 """Recorded files that a replay knows, as a tick set: read once, kept in the data folder under a name by content."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 
 from backtest.own_recordings import load_own_recording
+from backtest.profile_columns import recorded_columns
 from backtest.profile_recordings import Recording, load_recording
 from backtest.replay_profiles import ReplayProfile, profile_for
+from market.instruments.markets import Market
 from market.money import text_of
 from market.prices.quotes import FeedMark, Level, Quote
 from streams.message_format import levels_text
@@ -29,7 +32,7 @@ def set_of_files(home: Path, files: tuple[Path, ...]) -> TickSet:
     checksums = {path: _checksum(path) for path in files}
     folder = home / "ticks" / f"{profile.name}-{_name_of(checksums.values())}"
     if not _is_of(folder, profile):
-        _build(folder, load_recording(profile, files), checksums)
+        _build(folder, _read(profile, files), checksums)
     return open_tick_set(folder)
 
 
@@ -44,45 +47,71 @@ def set_of_recording(home: Path, recorded: Path) -> TickSet:
     checksums = {path: _checksum(path) for path in recording.files}
     folder = home / "ticks" / f"session-{_name_of(checksums.values())}"
     if not (folder / MANIFEST).is_file():
-        _build(folder, recording, checksums)
+        _build(folder, _read_quotes(recording), checksums)
     return open_tick_set(folder)
 
 
-def _build(folder: Path, recording: Recording, checksums: dict[Path, str]) -> None:
-    profile = recording.profile
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Recorded files of a profile, once they are read: `quotes` of them, in `tables` of SOURCE_SCHEMA."""
+
+    profile: ReplayProfile
+    files: tuple[Path, ...]
+    markets: tuple[Market, ...]
+    quotes: int
+    rejected: dict[str, int]
+    tables: Iterator[pa.Table]
+
+
+def _read(profile: ReplayProfile, files: tuple[Path, ...]) -> _Read:
+    """Read the files as columns, or quote by quote if that will not do. Raises ImportRejectedError."""
+    columns = recorded_columns(profile, files)
+    if columns is None:
+        return _read_quotes(load_recording(profile, files))
+    rows = columns.rows
+    return _Read(profile, columns.files, columns.markets, len(rows), columns.rejected, iter((rows,)))
+
+
+def _read_quotes(recording: Recording) -> _Read:
+    rejected = dict(recording.rejected)
+    if recording.outside:
+        rejected["fx_outside_traded_time"] = recording.outside
+    rows = iter(recording.rows())
+    tables = (_table(chunk) for chunk in iter(lambda: list(islice(rows, CHUNK_ROWS)), []))
+    return _Read(recording.profile, recording.files, recording.markets, len(recording.quotes), rejected, tables)
+
+
+def _build(folder: Path, read: _Read, checksums: dict[Path, str]) -> None:
+    profile = read.profile
     manifest = Manifest(
         name=folder.name,
         title=profile.title,
         origin="session" if profile.name == "own" else "import",
         settlement_currency=profile.settlement_currency,
-        markets=recording.markets,
-        sources=_sources(recording, checksums),
+        markets=read.markets,
+        sources=_sources(read, checksums),
         partitions=(),
-        quotes=len(recording.quotes),
+        quotes=read.quotes,
         assumptions=(*(one.said for one in profile.alike), *profile.assumptions),
         alike=profile.alike,
     )
     with TickSetBuilder(folder, manifest.bases) as builder:
-        rows = iter(recording.rows())
-        while chunk := list(islice(rows, CHUNK_ROWS)):
-            builder.add(_table(chunk))
+        for table in read.tables:
+            builder.add(table)
         builder.finish(manifest)
 
 
-def _sources(recording: Recording, checksums: dict[Path, str]) -> tuple[ImportedSource, ...]:
+def _sources(read: _Read, checksums: dict[Path, str]) -> tuple[ImportedSource, ...]:
     """Return the sources; rejected rows are counted over all files, and stand at the first."""
-    rejected = dict(recording.rejected)
-    if recording.outside:
-        rejected["fx_outside_traded_time"] = recording.outside
     return tuple(
         ImportedSource(
             name=path.name,
-            format=recording.profile.name,
+            format=read.profile.name,
             sha256=checksums[path],
-            rows=len(recording.quotes) if number == 0 else 0,
-            rejected=rejected if number == 0 else {},
+            rows=read.quotes if number == 0 else 0,
+            rejected=read.rejected if number == 0 else {},
         )
-        for number, path in enumerate(recording.files)
+        for number, path in enumerate(read.files)
     )
 
 

@@ -26,6 +26,7 @@ from bots.execute.posted_orders import PostedOrders
 from bots.execute.rejection_log import RejectionLog
 from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.retry import BackgroundTask, retry_until_done, run_forever
+from bots.rounds import ROUND_SECONDS
 from bots.server_clock import ServerClock
 from bots.subscriptions import Signal
 from bots.trade_veto import TradeVeto
@@ -54,7 +55,6 @@ from streams.records import Record
 
 log = logging.getLogger(__name__)
 
-ROUND_SECONDS = 0.5
 PATIENT_ROUNDS = 4
 """How much longer a round is while another process decides: grants come by a stream, so it finds little there."""
 REJECTIONS_SECONDS = 1.0

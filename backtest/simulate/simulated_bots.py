@@ -18,7 +18,7 @@ from bots.decide.reserver import Reserver
 from bots.decide.state_cache import StateCache
 from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
-from bots.loop import ROUND_SECONDS
+from bots.rounds import ROUND_SECONDS
 from bots.server_clock import ServerClock
 from market.accounting.transfer_terms import terms_of
 from market.decide.circuit_breaker import FailureKind

@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from market.instruments.markets import FxRoute, Market, crosses_of, fx_route
-from session.session import Session
+
+if TYPE_CHECKING:
+    # a worker of a backtest has none, and is spared its import
+    from session.session import Session
 
 T = TypeVar("T")
 
@@ -58,7 +61,7 @@ class Layout:
         return tuple(pair for pair in self.pairs if slot in pair)
 
 
-def layout_of(session: Session) -> Layout:
+def layout_of(session: "Session") -> Layout:
     """Raise LookupError if a traded market's currency cannot be converted."""
     return layout(session.markets, session.settlement_currency)
 

@@ -5,6 +5,7 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -65,7 +66,10 @@ class JournalRow:
     ended: Ended | None = None
 
 
-_ROW = TypeAdapter(JournalRow)
+@cache
+def _rows() -> TypeAdapter[JournalRow]:
+    """Return what reads and writes rows: made on use, because a backtest writes no journal."""
+    return TypeAdapter(JournalRow)
 
 
 class PaperJournal:
@@ -94,7 +98,7 @@ class PaperJournal:
             raise PaperJournalError(f"{self._path} was truncated or removed while the account was open")
         complete = content[: content.rfind(b"\n") + 1]
         try:
-            rows = [_ROW.validate_json(line) for line in complete.splitlines()]
+            rows = [_rows().validate_json(line) for line in complete.splitlines()]
         except ValidationError as error:
             raise PaperJournalError(f"{self._path} is not a journal of a paper account") from error
         self._read += len(complete)
@@ -117,7 +121,7 @@ class PaperJournal:
         """Within `locked`. Raises PaperJournalError if the line cannot be written; then no part of it is."""
         if self._file is None:
             raise ValueError("append needs the journal's lock")
-        line, before = _ROW.dump_json(row, exclude_none=True) + b"\n", os.fstat(self._file.fileno()).st_size
+        line, before = _rows().dump_json(row, exclude_none=True) + b"\n", os.fstat(self._file.fileno()).st_size
         try:
             written = self._file.write(line)
         except OSError as error:

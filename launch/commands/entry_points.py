@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from launch.commands.notices import add_notices, run_notices
 from launch.commands.options.apps import add_app
@@ -32,11 +33,13 @@ from launch.commands.outside.demo import demo_command
 from launch.commands.outside.mcp_server import mcp_command
 from launch.commands.parser import Command, command_line
 from launch.commands.processes import process_commands
-from launch.config.configuration import Configuration, read_configuration
+from launch.config.configuration_sources import is_configured
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import CERTIFICATES, home_folder, locked, read_session
-from launch.setup.login_files import running_session
-from launch.setup.login_rights import SUPERVISOR
+
+if TYPE_CHECKING:
+    # imported on use: a command that reads none needs neither its classes nor MongoDB's client
+    from launch.config.configuration import Configuration
 
 SESSION_FIELDS = ("seconds", "json", "report", "port", "record", "browser")
 WAN_ALONE = "--wan goes with --regions; name them, as in --regions us,eu,jp."
@@ -144,7 +147,7 @@ def _paper(arguments: argparse.Namespace) -> int:
         regions=arguments.regions,
         has_delays=arguments.wan,
     )
-    config = read_configuration(arguments.config, os.environ)
+    config = _configuration(arguments.config)
     home, run_session = home_folder(), run_public if config.is_public else run_paper
     if options.has_delays and not options.regions:
         raise CannotStartError(WAN_ALONE)
@@ -180,7 +183,7 @@ def _live(arguments: argparse.Namespace) -> int:
     from launch.sessions.terminal.terminal_line import terminal_echo
 
     options = SessionOptions(**_of_a_session(arguments))
-    home, config = home_folder(), read_configuration(arguments.config, os.environ)
+    home, config = home_folder(), _configuration(arguments.config)
     check_live(home, config, os.environ)
     with locked(home):
         migrate_folder(home, real_mode(config), echo)
@@ -198,8 +201,10 @@ def _app(arguments: argparse.Namespace) -> int:
 
 def _apart(arguments: argparse.Namespace) -> int:
     from launch.commands.apart import ApartOptions, make_apart, prepare_apart
+    from launch.setup.login_files import running_session
+    from launch.setup.login_rights import SUPERVISOR
 
-    config = read_configuration(arguments.config, os.environ)
+    config = _configuration(arguments.config)
     if arguments.work == "prepare":
         return asyncio.run(prepare_apart(running_session(SUPERVISOR), config, arguments.users, echo))
     options = ApartOptions(
@@ -218,7 +223,7 @@ def _apart(arguments: argparse.Namespace) -> int:
 def _markets(arguments: argparse.Namespace) -> int:
     from launch.commands.markets import MarketsOptions, list_markets
 
-    config = read_configuration(arguments.config, os.environ)
+    config = _configuration(arguments.config)
     return list_markets(MarketsOptions(arguments.asset, arguments.exchange, arguments.all), config, echo)
 
 
@@ -234,7 +239,7 @@ def _replay(arguments: argparse.Namespace) -> int:
     options = ReplayOptions(tuple(arguments.files), arguments.speed, arguments.fee_bps, arguments.json, arguments.port)
     home = home_folder()
     with locked(home):
-        return asyncio.run(run_replay(home, options, read_configuration(None, os.environ), echo))
+        return asyncio.run(run_replay(home, options, _configuration(None), echo))
 
 
 def _imports(arguments: argparse.Namespace) -> int:
@@ -247,9 +252,7 @@ def _sets(arguments: argparse.Namespace) -> int:
 
 def _backtest(arguments: argparse.Namespace) -> int:
     from launch.commands.backtest import BacktestOptions, run_backtest_command
-    from launch.config.transfers import session_transfers
 
-    config = read_configuration(arguments.config, os.environ)
     options = BacktestOptions(
         names=tuple(arguments.names),
         master=arguments.master,
@@ -263,10 +266,9 @@ def _backtest(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         follow_settings=arguments.follow_settings,
         config=arguments.config,
-        cycles=config.cycles,
-        transfers=session_transfers(config.transfers),
         rate_limits=arguments.rate_limits,
-        rebalancing=config.transfers.backtest_rules if arguments.transfers else None,
+        rebalancing=_configuration(arguments.config).transfers.backtest_rules if arguments.transfers else None,
+        **_configured_trading(arguments.config),
         **{name: getattr(arguments, name) for name in ("json", "report", "trades", "progress", "figures")},
     )
     return run_backtest_command(home_folder(), options, echo)
@@ -274,9 +276,7 @@ def _backtest(arguments: argparse.Namespace) -> int:
 
 def _sweep(arguments: argparse.Namespace) -> int:
     from launch.commands.sweep import SweepOptions, run_sweep_command
-    from launch.config.transfers import session_transfers
 
-    config = read_configuration(arguments.config, os.environ)
     options = SweepOptions(
         names=tuple(arguments.names),
         grid=tuple(arguments.grid),
@@ -293,8 +293,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         show=arguments.show,
         json=arguments.json,
         config=arguments.config,
-        cycles=config.cycles,
-        transfers=session_transfers(config.transfers),
+        **_configured_trading(arguments.config),
     )
     return run_sweep_command(home_folder(), options, echo)
 
@@ -307,8 +306,9 @@ def _raw_replay(arguments: argparse.Namespace) -> int:
 
 def _chaos(arguments: argparse.Namespace) -> int:
     from launch.chaos.run import ChaosOptions, chaos_configuration, chaos_home, run_chaos
+    from launch.config.configuration import Configuration
 
-    config = Configuration() if arguments.config is None else read_configuration(arguments.config, os.environ)
+    config = Configuration() if arguments.config is None else _configuration(arguments.config)
     if arguments.exchanges:
         config = config.model_copy(update={"exchanges": tuple(arguments.exchanges)})
     options = ChaosOptions(arguments.seconds, arguments.seed, arguments.json, arguments.port, arguments.market, config)
@@ -383,6 +383,22 @@ def _exchanges(arguments: argparse.Namespace) -> int:
         has_crosses=arguments.crosses,
     )
     return run_standalone(home, options, echo)
+
+
+def _configured_trading(path: Path | None) -> dict[str, Any]:
+    """Return the options by `[cycles]` and `[transfers]`; none where nothing is configured, which spares the import."""
+    if not is_configured(path, os.environ):
+        return {}
+    from launch.config.transfers import session_transfers
+
+    config = _configuration(path)
+    return {"cycles": config.cycles, "transfers": session_transfers(config.transfers)}
+
+
+def _configuration(path: Path | None) -> "Configuration":
+    from launch.config.configuration import read_configuration
+
+    return read_configuration(path, os.environ)
 
 
 def echo(line: str) -> None:

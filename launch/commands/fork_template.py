@@ -17,6 +17,7 @@ from pathlib import Path
 
 MODULES = (
     "launch.commands.entry_points",
+    "launch.setup.login_files",
     "launch.supervisor.process_main",
     "pricefeeds.feed.feeder",
     "pricefeeds.settings_publisher",

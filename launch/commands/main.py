@@ -3,6 +3,8 @@
 import os
 import sys
 
+WITHOUT_PANDAS = frozenset({"backtest", "sweep", "import", "sets"})
+"""Commands that use Arrow and hand it nothing of pandas."""
 STOPPED, TERMINATED, UNREAD = 130, 143, 141
 """Exit codes, as the shell's own."""
 
@@ -10,7 +12,7 @@ STOPPED, TERMINATED, UNREAD = 130, 143, 141
 def main() -> None:
     """Run the command from the console. What it and its children write is for this user alone."""
     os.umask(0o077)
-    code = run(sys.argv[1:])
+    code = run(sys.argv[1:], is_own_process=True)
     if code in (STOPPED, TERMINATED):
         # without Python's own end: a second Ctrl-C would leave a trace there, and one that passed through an `exec`
         # makes Python end by the signal in place of this code
@@ -20,9 +22,13 @@ def main() -> None:
     sys.exit(code)
 
 
-def run(words: list[str]) -> int:
+def run(words: list[str], *, is_own_process: bool = False) -> int:
     """Run the command that these words name. Returns its exit code."""
     try:
+        if is_own_process and WITHOUT_PANDAS.intersection(words[:1]):
+            from launch.setup.without_pandas import leave_pandas_out
+
+            leave_pandas_out()
         from launch.commands.entry_points import run_words
 
         return run_words(words)

@@ -7,23 +7,23 @@ import sys
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from launch.commands.options.apps import add_configured
 from launch.commands.options.arguments import add_bot, add_cep, add_feed, add_nothing
 from launch.commands.parser import Command
-from launch.config.notice_destinations import secrets_checked
 from launch.errors import CannotStartError, LaunchError
 from launch.setup.data_dir import bot_name, home_folder
-from launch.setup.login_files import running_session
-from launch.supervisor.process_groups import NOTIFIER
-from launch.supervisor.process_main import Ready, run_process
-from session.session import Session
+
+if TYPE_CHECKING:
+    from launch.supervisor.process_main import Ready
+    from session.session import Session
 
 BOT_SWITCH_SECONDS = 0.0005
 """How soon a thread of a bot gets the interpreter from its event loop. In `--market storm` both legs were sent within
 66 ms of the opportunity at Python's 5 ms (p95, 88 trades), within 37 ms at this (79 trades)."""
 
-SessionEntry = Callable[[Session, Ready], Coroutine[object, object, None]]
+SessionEntry = Callable[["Session", "Ready"], Coroutine[object, object, None]]
 
 
 def process_commands() -> tuple[Command, ...]:
@@ -71,7 +71,7 @@ def _bot(arguments: argparse.Namespace) -> int:
     except CepCannotStartError as error:
         raise CannotStartError(f"{str(error).rstrip('.')}.") from None
 
-    def entry(of: Session, ready: Ready) -> Coroutine[object, object, None]:
+    def entry(of: "Session", ready: "Ready") -> Coroutine[object, object, None]:
         return run_bot(of, arguments.name, average_rule, ready, os.environ, draining)
 
     return _run_part(session, bot_name(arguments.name, arguments.number), entry, draining.request)
@@ -80,13 +80,13 @@ def _bot(arguments: argparse.Namespace) -> int:
 def _publisher(_: argparse.Namespace) -> int:
     from pricefeeds.settings_publisher import run_settings_publisher
 
-    return _run_part(running_session("publisher"), "publisher", run_settings_publisher)
+    return _run_part(_running_session("publisher"), "publisher", run_settings_publisher)
 
 
 def _logrecorder(_: argparse.Namespace) -> int:
     from pricefeeds.log_recorder import run_log_recorder
 
-    return _run_part(running_session("logrecorder"), "logrecorder", run_log_recorder)
+    return _run_part(_running_session("logrecorder"), "logrecorder", run_log_recorder)
 
 
 def _carrier(_: argparse.Namespace) -> int:
@@ -101,7 +101,7 @@ def _ui(arguments: argparse.Namespace) -> int:
     from ui.server.web_server import run_ui
 
     config: Path | None = arguments.config
-    return _run_part(running_session("ui"), "ui", lambda part, ready: run_ui(part, ready, config))
+    return _run_part(_running_session("ui"), "ui", lambda part, ready: run_ui(part, ready, config))
 
 
 def _cep(arguments: argparse.Namespace) -> int:
@@ -111,7 +111,7 @@ def _cep(arguments: argparse.Namespace) -> int:
 
     home = home_folder()
     log_is_there = partial(until_ready, home, tuple(arguments.after))
-    return run_blocking_process(home, "cep", lambda ready: run_cep(running_session("cep"), ready, log_is_there))
+    return run_blocking_process(home, "cep", lambda ready: run_cep(_running_session("cep"), ready, log_is_there))
 
 
 def _apps(arguments: argparse.Namespace) -> int:
@@ -120,27 +120,38 @@ def _apps(arguments: argparse.Namespace) -> int:
     from launch.published.worker_process import forking
 
     terms, context = configured_terms(arguments.config), forking()
-    return _run_part(running_session("apps"), "apps", lambda part, ready: run_published(part, terms, context, ready))
+    return _run_part(_running_session("apps"), "apps", lambda part, ready: run_published(part, terms, context, ready))
 
 
 def _notifier(_: argparse.Namespace) -> int:
+    from launch.config.notice_destinations import secrets_checked
+    from launch.supervisor.process_groups import NOTIFIER
+    from launch.supervisor.process_main import run_process
     from notices.notifier import run_notifier
 
-    session = running_session(NOTIFIER)
+    session = _running_session(NOTIFIER)
     if not session.upkeep.notices:
         raise CannotStartError("the running session has no [[notices]]; docs/notices.md says how to configure them.")
     secrets = secrets_checked(session.upkeep.notices, os.environ)
     return run_process(session.home, NOTIFIER, lambda ready: run_notifier(session, secrets, ready))
 
 
-def _run_part(session: Session, name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
+def _run_part(session: "Session", name: str, entry: SessionEntry, leave: Callable[[], None] | None = None) -> int:
+    from launch.supervisor.process_main import run_process
+
     return run_process(session.home, name, lambda ready: entry(session, ready), leave)
 
 
-def _session_with(exchange: str, role: str) -> Session:
-    session = running_session(role)
+def _session_with(exchange: str, role: str) -> "Session":
+    session = _running_session(role)
     if exchange not in session.exchanges:
         raise LaunchError(
             f"{exchange!r} is not an exchange of the running session; it has {', '.join(session.exchanges)}."
         )
     return session
+
+
+def _running_session(role: str) -> "Session":
+    from launch.setup.login_files import running_session
+
+    return running_session(role)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from launch.config.access import LimitConfiguration, OidcConfiguration, access_terms
 from launch.config.apps import AppsConfiguration, acting_apps
+from launch.config.configuration_sources import DEFAULT_FILE, ENVIRONMENT, overrides_in
 from launch.config.cycles import CyclesConfiguration
 from launch.config.disk import DiskConfiguration
 from launch.config.notice_destinations import NoticesConfiguration
@@ -25,7 +26,6 @@ from session.access_terms import AccessTerms
 from session.exchange_entries import Adapter, OrderTransport
 from session.simulated_market import DEFAULT_MARKET, MarketName
 
-DEFAULT_FILE = "arbitrage.toml"
 _KAFKA_PLACE = re.compile(r"[\w-]{1,63}(\.[\w-]{1,63})*\.?:(\d{1,5})", re.ASCII)
 """A host with its port, without any sign that a client of Kafka may take for the end of one."""
 LAST_PORT = 65_535
@@ -242,23 +242,11 @@ class Configuration(BaseModel):
         return any(exchange.mode == "public" for exchange in self.exchange.values())
 
 
-ENVIRONMENT = {
-    "ARBITRAGE_KAFKA": "kafka",
-    "ARBITRAGE_MONGODB": "mongodb",
-    "ARBITRAGE_KAFKA_CA": "kafka_ca",
-    "ARBITRAGE_MONGODB_CA": "mongodb_ca",
-    "ARBITRAGE_PLAIN_TEXT_HOSTS": "plain_text_hosts",
-    "ARBITRAGE_BIND": "bind",
-    "ARBITRAGE_PORT": "port",
-}
-"""Environment variables that override the file."""
-
-
 def read_configuration(path: Path | None, environment: Mapping[str, str]) -> Configuration:
     """Return the file's configuration under the environment's; defaults if no file is named and `arbitrage.toml` is
     absent. Raises CannotStartError in one sentence."""
     document = _document(path)
-    overrides = {ENVIRONMENT[name]: value for name, value in environment.items() if name in ENVIRONMENT and value}
+    overrides = overrides_in(environment)
     file = str(path or DEFAULT_FILE)
     try:
         configuration = Configuration.model_validate(document | overrides)

@@ -6,12 +6,15 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from launch.errors import CannotStartError
 from launch.setup.unfinished_restore import finish_restore
-from session.session import Session
+
+if TYPE_CHECKING:
+    from session.session import Session
 
 RUN_FILE = "run.json"
 """The session that runs in the data folder."""
@@ -99,10 +102,11 @@ def _owner_after_locking(lock: TextIO) -> str | None:
     return None
 
 
-def read_session(home: Path) -> Session:
+def read_session(home: Path) -> "Session":
     """Return the session described in this data folder. Raises CannotStartError if there is none."""
     try:
-        session = Session.from_json((home / RUN_FILE).read_bytes())
+        # imported on use: most commands have a data folder, and few a session
+        session: Session = import_module("session.session").Session.from_json((home / RUN_FILE).read_bytes())
         # a description that is carried to other machines has no absolute path of it
         return replace(session, home=home / session.home)
     except FileNotFoundError:

@@ -2,16 +2,18 @@
 
 import json
 import sys
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import Never, Self
-
-from tqdm import tqdm
+from typing import TYPE_CHECKING, Never, Self
 
 from launch.setup.data_dir import write_atomically
 from market.time_units import MICROSECONDS
 from runtime.clock import wall_now
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 LINE_EVERY_SECONDS = 10.0
 
@@ -61,7 +63,8 @@ class Progress:
             self._stage = stage
         if self._bar is None:
             form = "{desc:<16} {percentage:3.0f} % |{bar}| {elapsed}"
-            self._bar = tqdm(total=100, desc=stage, file=sys.stderr, leave=False, bar_format=form)
+            # a run without a terminal needs no bar
+            self._bar = import_module("tqdm").tqdm(total=100, desc=stage, file=sys.stderr, leave=False, bar_format=form)
         self._bar.set_description_str(f"{stage}: {words}" if words else stage, refresh=False)
         self._bar.update(100 * share - self._bar.n)
 

@@ -12,7 +12,7 @@ from typing import BinaryIO
 import psutil
 
 from exchanges.key_variables import ARM_VARIABLE, is_key_variable, key_variables_of
-from launch.config.configuration import ENVIRONMENT
+from launch.config.configuration_sources import ENVIRONMENT
 from launch.setup.service_logins import LOGIN_VARIABLES
 from launch.supervisor.priorities import niceness_of
 from notices.channels.secrets import PREFIX as NOTICES_PREFIX

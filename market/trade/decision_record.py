@@ -4,6 +4,7 @@ Stored as text, since only verification reads it.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -64,8 +65,15 @@ class RejectionRecord:
         return _with_loss(self.context, opportunity, settings, self.read)
 
 
-_STEP = TypeAdapter(DecisionStep)
-_REJECTION = TypeAdapter(RejectionRecord)
+@cache
+def _steps() -> TypeAdapter[DecisionStep]:
+    """Return what reads and writes steps: made on use, because a backtest, which keeps none, needs none."""
+    return TypeAdapter(DecisionStep)
+
+
+@cache
+def _rejections() -> TypeAdapter[RejectionRecord]:
+    return TypeAdapter(RejectionRecord)
 
 
 def reserve_request(reservation: Reservation) -> StepRequest:
@@ -82,21 +90,21 @@ def step_by(request: StepRequest, before: ReservationState) -> DecisionStep:
 
 
 def step_text(step: DecisionStep) -> str:
-    return _STEP.dump_json(step, exclude_defaults=True).decode()
+    return _steps().dump_json(step, exclude_defaults=True).decode()
 
 
 def step_of(text: str) -> DecisionStep:
     """Raise NoRecordError."""
-    return read_record(_STEP, text)
+    return read_record(_steps(), text)
 
 
 def rejection_text(record: RejectionRecord) -> str:
-    return _REJECTION.dump_json(record, exclude_defaults=True).decode()
+    return _rejections().dump_json(record, exclude_defaults=True).decode()
 
 
 def rejection_record_of(text: str) -> RejectionRecord:
     """Raise NoRecordError."""
-    return read_record(_REJECTION, text)
+    return read_record(_rejections(), text)
 
 
 def _with_loss(

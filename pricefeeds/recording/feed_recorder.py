@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import FileIO
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from market.time_units import MICROSECONDS
 from pricefeeds.quoting.symbol_feed import Row
@@ -27,7 +27,10 @@ from pricefeeds.recording.feed_recording import (
     parts_of,
     row_text,
 )
-from session.session import Session
+
+if TYPE_CHECKING:
+    # who only asks where recordings lie has none
+    from session.session import Session
 
 FLUSH_SECONDS = 1.0
 """At most this much is lost by a kill: events wait so long in memory before they are written."""
@@ -235,7 +238,7 @@ class _Parts:
 
 
 @contextmanager
-def recording(session: Session, exchange: str, settings: dict[str, str] | None = None) -> Iterator[Recorder]:
+def recording(session: "Session", exchange: str, settings: dict[str, str] | None = None) -> Iterator[Recorder]:
     """Return the recorder of one exchange's feeder; a NoRecorder if the session does not record."""
     if session.upkeep.recordings_mb is None:
         yield NoRecorder()

@@ -3,6 +3,7 @@ pair's. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal
 
 from pydantic import TypeAdapter
@@ -35,17 +36,20 @@ class CycleStep:
     read: RowsRead
 
 
-_STEP = TypeAdapter(CycleStep)
+@cache
+def _steps() -> TypeAdapter[CycleStep]:
+    """Return what reads and writes steps: made on use, because most sessions and backtests trade no cycle."""
+    return TypeAdapter(CycleStep)
 
 
 def cycle_step_text(request: CycleStepRequest, before: CycleRows, cycle: Cycle) -> str:
     """Return the record of the step that `request` led to from these rows."""
-    return _STEP.dump_json(CycleStep(request, _rows_read(before, cycle, request)), exclude_defaults=True).decode()
+    return _steps().dump_json(CycleStep(request, _rows_read(before, cycle, request)), exclude_defaults=True).decode()
 
 
 def cycle_step_of(text: str) -> CycleStep:
     """Raise NoRecordError."""
-    return read_record(_STEP, text)
+    return read_record(_steps(), text)
 
 
 def cycle_rows_of(read: RowsRead, settings: Settings, trade: CycleTrade | None) -> CycleRows:

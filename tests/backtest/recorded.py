@@ -37,7 +37,8 @@ def write_tickers(path: Path, symbol: str, *rows: tuple[int, str, str]) -> Path:
     with gzip.open(path, "wt") as file:
         for number, (time, bid, ask) in enumerate(rows, start=1):
             data = {"u": number, "s": symbol, "b": bid, "B": "1", "a": ask, "A": "2"}
-            file.write(f"{time * 1_000} {json.dumps({'stream': 'x@bookTicker', 'data': data})}\n")
+            message = json.dumps({"stream": "x@bookTicker", "data": data}, separators=(",", ":"))
+            file.write(f"{time * 1_000} {message}\n")
     return path
 
 

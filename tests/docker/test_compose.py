@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from launch.commands.entry_points import parser_of_commands
-from launch.config.configuration import ENVIRONMENT, read_configuration
+from launch.config.configuration import read_configuration
+from launch.config.configuration_sources import ENVIRONMENT
 from launch.errors import CannotStartError
 from launch.setup.service_logins import LOGIN_VARIABLES, configured_kafka_login, configured_mongodb
 

@@ -9,7 +9,8 @@ from uuid import uuid4
 import pytest
 
 from launch.commands.doctor import rights_finding
-from launch.config.configuration import ENVIRONMENT, Configuration
+from launch.config.configuration import Configuration
+from launch.config.configuration_sources import ENVIRONMENT
 from launch.config.session_options import PaperOptions
 from launch.errors import CannotStartError
 from launch.sessions.paper import paper_session, paper_settings, run_paper

@@ -79,3 +79,18 @@ def test_nobody_reads_on_and_that_is_no_trace() -> None:
         command.stdout.close()
         assert command.stderr.read() == ""
         assert command.wait() == UNREAD
+
+
+def test_arrow_is_kept_from_pandas_where_a_command_says_so() -> None:
+    """The command's own process alone: Arrow asks once whether there is any."""
+    check = """
+import sys
+from launch.setup.without_pandas import leave_pandas_out
+leave_pandas_out()
+import pyarrow
+pyarrow.array([1.5, None])
+assert "pandas" not in sys.modules
+import pandas
+assert pandas.Series([1]).sum() == 1
+"""
+    subprocess.run([sys.executable, "-c", check], cwd=ROOT, check=True, timeout=60)

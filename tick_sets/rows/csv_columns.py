@@ -112,7 +112,8 @@ def _part(path: Path, block: Block, names: list[str], delimiter: str) -> FilePar
     rejected_rows = _BadLines(block.line)
     try:
         # before the parser meets it: if it hands over a line that is no text, the error is lost
-        block.data.decode()
+        if not block.data.isascii():
+            block.data.decode()
         cells = pacsv.read_csv(
             pa.BufferReader(block.data),  # type: ignore[arg-type]  # the stub lacks Arrow's own readers
             read_options=pacsv.ReadOptions(use_threads=False, column_names=names, block_size=max(len(block.data), 1)),
