@@ -4,6 +4,7 @@ Null in arithmetic gives null; a comparison with null is false, but `!=` is true
 false.
 """
 
+import ast
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -53,6 +54,8 @@ class NestedTooDeepError(AppError):
 AggregateCode = Callable[[FunctionCall], Code | None]
 """The Python of an aggregator's value; None if the call is of no aggregator."""
 
+_SCOPES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""What has names of its own."""
 _ROUNDED: Mapping[ValueType, str] = {"int": "as_int", "long": "as_long", "float": "as_float"}
 _COMPARISONS = ("<", "<=", ">", ">=")
 
@@ -261,3 +264,74 @@ def placed(at: Place) -> Iterator[None]:
         yield
     except NestedTooDeepError as error:
         raise AppTextError(at, f"here {error}") from None
+
+
+def bound_columns(conditions: Sequence[str]) -> tuple[list[str], Callable[[str], str]]:
+    """Return the statements that give the columns of the conditions names, and what makes the Python of a value of the
+    same row use these. Nothing is changed of what cannot be read, or has names of its own."""
+    found = [tree for one in conditions if (tree := _tree(one)) is not None]
+    if len(found) < len(conditions):
+        return [], lambda source: source
+    columns = sorted({number for one in found for number in _columns(one)})
+    if not columns:
+        return [], lambda source: source
+    return [f"{_name(number)} = row[{number}]" for number in columns], lambda source: _renamed(source, set(columns))
+
+
+def _renamed(source: str, columns: set[int]) -> str:
+    tree = _tree(source)
+    try:
+        return source if tree is None else ast.unparse(_Renaming(columns).visit(tree))
+    except RecursionError:
+        # as it is it can be read, perhaps
+        return source
+
+
+def _tree(source: str) -> ast.expr | None:
+    try:
+        tree = ast.parse(source, mode="eval").body
+    except (SyntaxError, MemoryError, RecursionError):
+        return None
+    return None if any(isinstance(one, _SCOPES) for one in ast.walk(tree)) else tree
+
+
+def _columns(tree: ast.expr) -> Iterator[int]:
+    for one in ast.walk(tree):
+        number = _column(one)
+        if number is not None:
+            yield number
+
+
+def _column(node: ast.AST) -> int | None:
+    match node:
+        case ast.Subscript(value=ast.Name(id="row"), slice=ast.Constant(value=int(number))):
+            return number
+    return None
+
+
+def _name(number: int) -> str:
+    return f"c{number}"
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, columns: set[int]) -> None:
+        self._columns = columns
+        self._names: dict[str, str] = {}
+        """What stands for a name that a value was given within the expression."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        return self._named(node) or self.generic_visit(node)
+
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+        named = self._named(node.value)
+        if named is None:
+            return self.generic_visit(node)
+        self._names[node.target.id] = named.id
+        return named
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.Name(self._names.get(node.id, node.id))
+
+    def _named(self, node: ast.AST) -> ast.Name | None:
+        number = _column(node)
+        return ast.Name(_name(number)) if number is not None and number in self._columns else None

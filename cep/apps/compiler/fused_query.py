@@ -18,16 +18,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from cep.apps.compiler.expression_code import functions_made, tuple_source
+from cep.apps.compiler.expression_code import bound_columns, functions_made, tuple_source
 from cep.apps.compiler.stages import FilterStage, MakeStage, WindowStage
 from cep.apps.compiler.window_plans import LengthPlan, TimePlan
-from cep.apps.parts.app_context import AppContext, Wait
+from cep.apps.parts.app_context import AppContext
 from cep.apps.parts.chunks import CURRENT, EXPIRED, Receiver, RowTaker
 from cep.apps.parts.scope import Environment
-from cep.apps.parts.selector import Selector, SelectorPlan
+from cep.apps.parts.selector import SelectionSource, Selector, SelectorPlan
 from cep.apps.parts.windows import EventWindow
 
 STEP = "    "
+LETTERS = "axnt"
+"""Of what stands in an aggregator's Python: its state, the value, and two names of its own."""
 OF_A_COLUMN = re.compile(r"row\[\d+\]")
 """The Python of a value that cannot fail."""
 OF_THE_CLOCK = re.compile(r"\b(at|app)\b")
@@ -36,11 +38,11 @@ Bind = Callable[[AppContext, EventWindow | None, Selector, list[Receiver], list[
 """The function for one instance of the query: with the clock, its window, its selector, who listens to the
 query, and what takes the rows of the stream that it writes to (`Junction.outlet`)."""
 BindFirst = Callable[
-    [AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker], Sequence[Wait], Sequence[RowTaker]],
+    [AppContext, EventWindow | None, Selector, list[Receiver], list[RowTaker], Sequence[RowTaker | None]],
     RowTaker,
 ]
-"""The same of the function that takes a row of the log, with what the clock waits for, and what else the stream's rows
-are given to, behind the query; both lists may change."""
+"""The same of the function that takes a row of the log, with what else the stream's rows are given to, behind the query
+(`Junction.rest`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +57,14 @@ class FusedPlan:
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
-    """A query for which one function can be made."""
+    """A query for which one function can be made. `columns`: statements that give names to what its conditions have
+    read of the row that came; `came`: the selection's Python for that row, with these names."""
 
+    columns: tuple[str, ...]
     conditions: tuple[str, ...]
     window: LengthPlan | TimePlan | None
     selection: SelectorPlan
+    came: SelectionSource
     writes: bool
     """Whether its rows go straight into a stream: there is no output rate, table or named window between."""
     is_named: bool
@@ -78,8 +83,21 @@ def query_shape(
             window = stage.make
         else:
             return None
-    shape = QueryShape(tuple(conditions), window, selection, writes, is_named)
-    return shape if _is_simple(selection, window) else None
+    if not _is_simple(selection, window):
+        return None
+    columns, renamed = bound_columns(conditions)
+    came = _renamed(selection.source, renamed)
+    tests = tuple(map(renamed, conditions))
+    return QueryShape(tuple(columns), tests, window, selection, came, writes, is_named)
+
+
+def _renamed(source: SelectionSource, renamed: Callable[[str], str]) -> SelectionSource:
+    return SelectionSource(
+        tuple(map(renamed, source.outputs)),
+        tuple(map(renamed, source.arguments)),
+        None if source.group is None else renamed(source.group),
+        None if source.having is None else renamed(source.having),
+    )
 
 
 def _is_simple(selection: SelectorPlan, window: LengthPlan | TimePlan | None) -> bool:
@@ -112,17 +130,17 @@ def _lines(shape: QueryShape) -> Iterator[str]:
 
 
 def _lines_of_first(shape: QueryShape) -> Iterator[str]:
-    yield "def bind_first(clock, window, selector, query_listeners, outlet, waits, others):"
+    yield "def bind_first(clock, window, selector, query_listeners, outlet, rest):"
     yield from _indented(_bound(shape))
     yield f"{STEP}def send(at, row):"
     body = [
         # as `AppContext.advance` does, without its calls
         "if at > clock.now: clock.now = at",
-        "if waits and waits[0][0] <= clock.now: clock.advance(at)",
+        # looked at for every row: that something is None is seen at once, that a list is empty is not
+        "if clock.first_due is not None and clock.first_due <= clock.now: clock.advance(at)",
         "while True:",
         *_indented([*_body(shape, "break"), "break"]),
-        "if others:",
-        f"{STEP}for taker in others: taker(at, row)",
+        "if rest[0] is not None: rest[0](at, row)",
     ]
     yield from _indented(body, 2)
     yield f"{STEP}return send"
@@ -131,7 +149,8 @@ def _lines_of_first(shape: QueryShape) -> Iterator[str]:
 def _body(shape: QueryShape, leave: str) -> list[str]:
     """Return what is done with one row. `leave`: the statement by which a row that gives nothing is left."""
     return [
-        *(f"if not {condition}: {leave}" for condition in shape.conditions),
+        *shape.columns,
+        *(f"if not ({condition}): {leave}" for condition in shape.conditions),
         *_entered(shape),
         *_selected(shape, leave),
         *_passed_on(shape),
@@ -140,7 +159,8 @@ def _body(shape: QueryShape, leave: str) -> list[str]:
 
 def _bound(shape: QueryShape) -> list[str]:
     """Return what is the same for every row."""
-    kept = [] if shape.window is None else ["kept = window.rows()", "enter, leave = kept.append, kept.popleft"]
+    deque = "window.kept" if isinstance(shape.window, LengthPlan) else "window.rows()"
+    kept = [] if shape.window is None else [f"kept = {deque}", "enter, leave = kept.append, kept.popleft"]
     emit = [] if shape.writes else ["emit = selector.emit"]
     if not shape.selection.kinds:
         return [*kept, *emit]
@@ -154,34 +174,47 @@ def _indented(lines: Iterable[str], steps: int = 1) -> list[str]:
 
 def _entered(shape: QueryShape) -> list[str]:
     """Return the row enters its window, and what leaves is taken from the aggregators."""
-    window, selection = shape.window, shape.selection
+    window = shape.window
     if window is None:
         return []
     if not _has_one_step(shape):
-        return _in_two_steps(window, selection)
+        return _in_two_steps(window, shape.selection)
     if isinstance(window, TimePlan):
-        return _moved_on(window, selection)
-    return _exchanged(window.length, selection)
+        return _moved_on(window, shape)
+    return _exchanged(window.length, shape)
 
 
 def _in_two_steps(window: LengthPlan | TimePlan, selection: SelectorPlan) -> list[str]:
-    removed = _of_aggregators(selection, [kind.source.remove for kind in selection.kinds])
     match window:
         case LengthPlan(length=length):
-            before, after = ["came, at = (row, at), clock.now"], ["row, at = came"]
-            if not any(OF_THE_CLOCK.search(source) for source in _of_what_left(selection)):
-                before, after = ["came = row"], ["row = came"]
-            left = [*before, "row = leave()[2]", *removed, *after] if removed else ["leave()"]
-            return ["enter((EXPIRED, at, row))", f"if len(kept) > {length}:", *_indented(left)]
+            return ["enter(row)", f"if len(kept) > {length}:", *_indented(_left(selection, "leave()"))]
         case TimePlan(milliseconds=milliseconds):
             return [
-                f"oldest, came = clock.now - {milliseconds}, row",
+                f"oldest = clock.now - {milliseconds}",
                 "while kept and kept[0][1] <= oldest:",
-                *_indented(["row = leave()[2]", *removed]),
-                "row = came",
+                *_indented(_left(selection, "leave()[2]")),
                 "enter((EXPIRED, at, row))",
                 "if not window.is_swept: window.sweep_later()",
             ]
+
+
+def _left(selection: SelectorPlan, leave: str) -> list[str]:
+    """Return what leaves is taken from the aggregators. `leave`: the Python of the row."""
+    steps, of_row = [kind.source.remove for kind in selection.kinds], _of_what_left(selection)
+    if not steps:
+        return [leave]
+    if all(OF_A_COLUMN.fullmatch(source) for source in of_row if source):
+        return [f"old = {leave}", *_of_aggregators(selection, _of_old(selection.source), steps, "bymu")]
+    before, after = ["came = row"], ["row = came"]
+    if any(OF_THE_CLOCK.search(source) for source in of_row):
+        before, after = ["came, at = (row, at), clock.now"], ["row, at = came"]
+    return [*before, f"row = {leave}", *_of_aggregators(selection, selection.source, steps), *after]
+
+
+def _of_old(source: SelectionSource) -> SelectionSource:
+    """Return the Python of columns alone for a row that leaves."""
+    group = None if source.group is None else source.group.replace("row", "old")
+    return replace(source, group=group, arguments=tuple(one.replace("row", "old") for one in source.arguments))
 
 
 def _has_one_step(shape: QueryShape) -> bool:
@@ -197,18 +230,18 @@ def _has_one_step(shape: QueryShape) -> bool:
     )
 
 
-def _moved_on(window: TimePlan, selection: SelectorPlan) -> list[str]:
+def _moved_on(window: TimePlan, shape: QueryShape) -> list[str]:
     """Return the row enters a window `time`, and what leaves is taken from sums that are written back once."""
-    names = [_names(number) for number in range(len(selection.kinds))]
-    sources = [kind.source for kind in selection.kinds]
+    kinds = shape.selection.kinds
+    names, sources = [_names(number) for number in range(len(kinds))], [kind.source for kind in kinds]
     olds = [
         line
-        for name, one, argument in zip(names, sources, selection.source.arguments, strict=True)
-        for line in (f"{name['x']} = {argument.replace('row', 'old')}", one.leave.format(**name))
+        for name, one, argument in zip(names, sources, _of_old(shape.selection.source).arguments, strict=True)
+        for line in (f"{name['x']} = {argument}", one.leave.format(**name))
     ]
     come = [
         line
-        for name, one, argument in zip(names, sources, selection.source.arguments, strict=True)
+        for name, one, argument in zip(names, sources, shape.came.arguments, strict=True)
         for line in (f"{name['x']} = {argument}", one.come.format(**name), one.store.format(**name))
     ]
     return [
@@ -222,11 +255,11 @@ def _moved_on(window: TimePlan, selection: SelectorPlan) -> list[str]:
     ]
 
 
-def _exchanged(length: int, selection: SelectorPlan) -> list[str]:
+def _exchanged(length: int, shape: QueryShape) -> list[str]:
     """Return the row enters a window `length`, and takes the place of the one that leaves."""
-    kinds, arguments = selection.kinds, selection.source.arguments
+    kinds, of_old = shape.selection.kinds, _of_old(shape.selection.source).arguments
     names = [_names(number) | {"o": f"o{number}"} for number in range(len(kinds))]
-    olds = [f"{name['o']} = {source.replace('row', 'old')}" for name, source in zip(names, arguments, strict=True)]
+    olds = [f"{name['o']} = {source}" for name, source in zip(names, of_old, strict=True)]
     both = [
         line
         for name, kind in zip(names, kinds, strict=True)
@@ -241,10 +274,10 @@ def _exchanged(length: int, selection: SelectorPlan) -> list[str]:
         line for name, kind in zip(names, kinds, strict=True) for line in kind.source.add.format(**name).splitlines()
     ]
     return [
-        *(f"{name['x']} = {source}" for name, source in zip(names, arguments, strict=True)),
-        "enter((EXPIRED, at, row))",
+        *(f"{name['x']} = {source}" for name, source in zip(names, shape.came.arguments, strict=True)),
+        "enter(row)",
         f"if len(kept) > {length}:",
-        *_indented(["old = leave()[2]", *olds, *both]),
+        *_indented(["old = leave()", *olds, *both]),
         "else:",
         *_indented(came),
     ]
@@ -255,32 +288,49 @@ def _of_what_left(selection: SelectorPlan) -> list[str]:
     return [selection.source.group or "", *selection.source.arguments]
 
 
-def _states(selection: SelectorPlan) -> list[str]:
-    """Return the states of the row's group, or of all rows, as a0, a1, …."""
-    group, names = selection.source.group, "".join(f"a{number}, " for number in range(len(selection.kinds)))
-    return [f"key = {group}", f"try: {names}= groups[key]", f"except KeyError: {names}= new_group(key)"]
+def _states(selection: SelectorPlan, key: str | None = None, state: str = "a") -> list[str]:
+    """Return the states of a group as a0, a1, …; without `key` of all rows."""
+    names = "".join(f"{state}{number}, " for number in range(len(selection.kinds)))
+    return [f"key = {key}", f"try: {names}= groups[key]", f"except KeyError: {names}= new_group(key)"]
 
 
-def _of_aggregators(selection: SelectorPlan, steps: Sequence[str]) -> list[str]:
-    """Return what the row's group does with the row; nothing without aggregators."""
+def _of_aggregators(
+    selection: SelectorPlan, source: SelectionSource, steps: Sequence[str], letters: str = LETTERS
+) -> list[str]:
+    """Return what a row's group does with the row; nothing without aggregators. `source`: of the row; `letters`: in
+    whose place which others are. Rows that are not grouped have one state for all."""
+    if not steps:
+        return []
+    state = letters[0] if source.group else LETTERS[0]
+    letters, value = state + letters[1:], letters[1]
     return [
-        *(_states(selection) if selection.source.group and steps else []),
-        *(f"x{number} = {argument}" for number, argument in enumerate(selection.source.arguments)),
-        *(line for number, step in enumerate(steps) for line in step.format(**_names(number)).splitlines()),
+        *(_states(selection, source.group, state) if source.group else []),
+        *(f"{value}{number} = {argument}" for number, argument in enumerate(source.arguments)),
+        *(line for number, step in enumerate(steps) for line in step.format(**_names(number, letters)).splitlines()),
     ]
 
 
 def _selected(shape: QueryShape, leave: str) -> list[str]:
-    selection, source = shape.selection, shape.selection.source
-    added = [] if _has_one_step(shape) else _of_aggregators(selection, [kind.source.add for kind in selection.kinds])
+    selection, came = shape.selection, shape.came
+    steps = [] if _has_one_step(shape) else [kind.source.add for kind in selection.kinds]
     values = [
         f"{aggregated_name(number)} = {kind.source.value.format(**_names(number))}"
         for number, kind in enumerate(selection.kinds)
     ]
-    having = [] if source.having is None else [f"if not {source.having}: {leave}"]
-    known = _known(selection)
-    outputs = tuple(known.get(output, output) for output in source.outputs)
-    return [*added, *values, f"out = {tuple_source(outputs)}", *having]
+    having = [] if came.having is None else [f"if not ({came.having}): {leave}"]
+    given = [] if _is_passed_straight_on(shape) else [f"out = {_outputs(shape)}"]
+    return [*_of_aggregators(selection, came, steps), *values, *given, *having]
+
+
+def _outputs(shape: QueryShape) -> str:
+    known = _known(shape.selection)
+    both = zip(shape.selection.source.outputs, shape.came.outputs, strict=True)
+    return tuple_source([known.get(output, of_came) for output, of_came in both])
+
+
+def _is_passed_straight_on(shape: QueryShape) -> bool:
+    """Whether what is selected needs no name."""
+    return shape.writes and not shape.is_named and shape.came.having is None
 
 
 def _known(selection: SelectorPlan) -> dict[str, str]:
@@ -292,9 +342,9 @@ def _known(selection: SelectorPlan) -> dict[str, str]:
     return {column: name for column, name in names.items() if OF_A_COLUMN.fullmatch(column)}
 
 
-def _names(number: int) -> dict[str, str]:
+def _names(number: int, letters: str = LETTERS) -> dict[str, str]:
     """Return what the Python of an aggregator is filled in with."""
-    return {letter: f"{letter}{number}" for letter in "axnt"}
+    return {letter: f"{other}{number}" for letter, other in zip(LETTERS, letters, strict=True)}
 
 
 def aggregated_name(number: int) -> str:
@@ -303,6 +353,8 @@ def aggregated_name(number: int) -> str:
 
 
 def _passed_on(shape: QueryShape) -> list[str]:
+    if _is_passed_straight_on(shape):
+        return [f"outlet[0](at, {_outputs(shape)})"]
     if shape.writes:
         of_query = ["for listener in query_listeners: listener([(CURRENT, at, out)])"] if shape.is_named else []
         return [

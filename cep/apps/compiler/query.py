@@ -12,7 +12,7 @@ from cep.apps.compiler.pattern import PatternScope, pattern_plan
 from cep.apps.compiler.stages import MakeStage, WindowStage, filter_stage, source_columns
 from cep.apps.compiler.stream_functions import stream_function
 from cep.apps.compiler.table import table_write
-from cep.apps.compiler.window_plans import window_plan
+from cep.apps.compiler.window_plans import LengthPlan, window_plan
 from cep.apps.functions.collecting_aggregators import collected, concatenated, percentile
 from cep.apps.functions.json_aggregator import json_group
 from cep.apps.language.app_tree import (
@@ -183,7 +183,8 @@ def _stage(handler: Handler, scope: RowScope, environment: Environment) -> tuple
         case StreamFunction(call=call):
             return stream_function(call, scope, environment)
         case Window(window=call):
-            return WindowStage(window_plan(call, scope, environment)), scope
+            made = window_plan(call, scope, environment)
+            return WindowStage(replace(made, is_asked=False) if isinstance(made, LengthPlan) else made), scope
 
 
 @dataclass(slots=True)

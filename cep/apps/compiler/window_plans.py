@@ -26,9 +26,11 @@ from cep.apps.parts.scope import Environment, RowScope, unknown
 from cep.apps.parts.session_window import SessionWindow
 from cep.apps.parts.windows import (
     DelayWindow,
+    EventWindow,
     ExternalTimeWindow,
     Key,
     LengthWindow,
+    LengthWindowOfEvents,
     SortWindow,
     TimeWindow,
 )
@@ -44,9 +46,14 @@ def check_cron(text: str, at: Place) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LengthPlan:
-    length: int
+    """`is_asked`: whether others than its own query ask for what it keeps, with the times of that."""
 
-    def __call__(self, context: PartContext, emit: Receiver) -> LengthWindow:
+    length: int
+    is_asked: bool = True
+
+    def __call__(self, context: PartContext, emit: Receiver) -> EventWindow:
+        if self.is_asked:
+            return LengthWindowOfEvents(context, emit, self.length)
         return LengthWindow(context, emit, self.length)
 
 

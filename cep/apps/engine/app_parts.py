@@ -130,7 +130,7 @@ class AppParts:
         junction.add(receiver, take)
         if is_first and take is not None and query.fused is not None:
             bound = self._bound(query, selector, junctions)
-            sender = query.fused.bind_first(self._context, window, *bound, self._context.waits, junction.others)
+            sender = query.fused.bind_first(self._context, window, *bound, junction.rest)
             self.senders[plan.source] = sender
 
     def _taker(

@@ -34,15 +34,9 @@ class Junction:
     outlet: list[RowTaker] = field(default_factory=lambda: [_nowhere])
     """All takers as one function, its only element: a call of it costs half of a loop over one. The list stays the
     same: generated functions hold it."""
-    _others: list[RowTaker] | None = None
-    """Those but the first, if anybody asked for them."""
-
-    @property
-    def others(self) -> list[RowTaker]:
-        """All takers but the first. The list stays the same, as `outlet` does."""
-        if self._others is None:
-            self._others = self.takers[1:]
-        return self._others
+    rest: list[RowTaker | None] = field(default_factory=lambda: [None])
+    """All takers but the first as one function, its only element; None if there are none. The list stays the same, as
+    `outlet` does."""
 
     def add(self, receive: Receiver, take: RowTaker | None = None) -> None:
         take = take or of_one(receive)
@@ -64,8 +58,7 @@ class Junction:
 
     def _changed(self) -> None:
         self.outlet[0] = _all_of(self.takers)
-        if self._others is not None:
-            self._others[:] = self.takers[1:]
+        self.rest[0] = _all_of(self.takers[1:]) if len(self.takers) > 1 else None
 
     def send(self, chunk: Chunk) -> None:
         for reader in self.readers:

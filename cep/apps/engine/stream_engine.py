@@ -80,18 +80,18 @@ class StreamEngine:
 
     def due(self) -> int | None:
         """Return the time of the log at which something happens though no row comes; None if nothing waits."""
-        return self._context.due()
+        return self._context.first_due
 
     def _sender(self, stream: str, floats: frozenset[int] | None) -> RowTaker:
         """`floats`: places of the stream's columns of 32 bits."""
         context, junction = self._context, self._junctions[stream]
-        outlet, waits = junction.outlet, context.waits
+        outlet = junction.outlet
 
         def send(at: int, row: Row) -> None:
             # as `advance` does, without its calls
             if at > context.now:  # noqa: PLR1730
                 context.now = at
-            if waits and waits[0][0] <= context.now:
+            if context.first_due is not None and context.first_due <= context.now:
                 context.advance(at)
             if floats is not None:
                 row = _rounded(floats, row)

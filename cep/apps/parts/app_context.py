@@ -100,6 +100,8 @@ class AppContext:
         self.now = now
         self.variables = dict(variables or {})
         self._waits: list[Wait] = []
+        self.first_due: int | None = None
+        """When the next part waits to be called; None if none does. Who sends rows looks at it for each."""
         self._number = 0
         self.ranks = 0
         """The rank of the newest part."""
@@ -133,6 +135,7 @@ class AppContext:
                 self._calls[:] = [call for call in self._calls if call[0] not in gone]
                 heapq.heapify(self._waits)
                 heapq.heapify(self._calls)
+                self._note_due()
 
     def _forget(self, turn: _Turn, ranks: range, until: int) -> None:
         """Parts that are there no longer. What they wait for up to `until` comes first, in the order of its times; the
@@ -172,6 +175,7 @@ class AppContext:
         wait, ending = (due, self._number, rank, what), self._ending
         if ending is None or rank not in ending.ranks:
             heapq.heappush(self._waits, wait)
+            self._note_due()
             if self._turn is not None and self._turn.of_rank is not None:
                 self._turn.of_rank[rank].append(wait)
         elif due <= ending.until:
@@ -185,17 +189,11 @@ class AppContext:
     def advance(self, at: int) -> None:
         """To `at`, with all that is due until then."""
         self.now = max(self.now, at)
-        if self._waits and self._waits[0][0] <= self.now:
+        if self.first_due is not None and self.first_due <= self.now:
             self._wake_due()
 
-    def due(self) -> int | None:
-        """When the next part waits to be called; None if none does."""
-        return self._waits[0][0] if self._waits else None
-
-    @property
-    def waits(self) -> Sequence[Wait]:
-        """What is waited for, the first to be due first. The list stays the same: who sends rows holds it."""
-        return self._waits
+    def _note_due(self) -> None:
+        self.first_due = self._waits[0][0] if self._waits else None
 
     def parts(self) -> Iterator[tuple[int, Stateful]]:
         """All parts with state, by rank."""
@@ -209,6 +207,7 @@ class AppContext:
         """Into an app that has the same parts as the one that the state is of."""
         self.now, self.ranks, self._number, self._ids, waits, parts = state
         self._waits[:] = waits
+        self._note_due()
         for rank, of_part in parts:
             self._parts[rank].restore(of_part)
 
@@ -250,6 +249,7 @@ class AppContext:
         taken = {rank for _, own in ranks for rank in own}
         self._waits[:] = [wait for wait in self._waits if wait[2] not in taken]
         heapq.heapify(self._waits)
+        self._note_due()
         for (_, own), state in zip(ranks, before.states_of([one for one, _ in ranks]), strict=True):
             self.restore_of(own, state)
 
@@ -273,6 +273,7 @@ class AppContext:
                 heapq.heappush(self._calls, (wait[2], wait[0], wait[1], wait[3]))
         for wait in too_late:
             heapq.heappush(self._waits, wait)
+        self._note_due()
 
 
 @dataclass(frozen=True, slots=True)

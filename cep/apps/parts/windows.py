@@ -13,7 +13,7 @@ from functools import cmp_to_key
 from typing import Any, ClassVar, Protocol
 
 from cep.apps.parts.app_context import PartContext, Stateful
-from cep.apps.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Receiver, Row
+from cep.apps.parts.chunks import CURRENT, EXPIRED, RESET, Chunk, Event, Kind, Receiver, Row
 
 Key = Callable[[Row, int], Any]
 """Takes a row and its time."""
@@ -29,7 +29,42 @@ class EventWindow(Protocol):
 
 
 class LengthWindow(Stateful):
-    """The last `length` events."""
+    """The last `length` events of a query, without their times: nobody asks for those of what is kept, and a row alone
+    is no object more."""
+
+    STATE = ("kept",)
+
+    def __init__(self, context: PartContext, emit: Receiver, length: int) -> None:
+        self._context, self._emit, self._length = context, emit, length
+        self.kept: deque[Row] = deque()
+        context.keep(self)
+
+    def receive(self, chunk: Chunk) -> None:
+        out: Chunk = []
+        for event in chunk:
+            out += self._left_for(event[2], event[1])
+        self._emit(out)
+
+    def _left_for(self, row: Row, at: int) -> Chunk:
+        kept, now = self.kept, self._context.now
+        if self._length == 0:
+            return [(CURRENT, at, row), (EXPIRED, at, row), (RESET, at, row)]
+        out: Chunk = []
+        if len(kept) == self._length:
+            out.append((EXPIRED, now, kept.popleft()))
+        kept.append(row)
+        out.append((CURRENT, at, row))
+        return out
+
+    def restore(self, state: Any) -> None:
+        super().restore((map(_row_of, state[0]),))
+
+    def rows(self) -> Iterable[Event]:
+        return [(EXPIRED, self._context.now, row) for row in self.kept]
+
+
+class LengthWindowOfEvents(Stateful):
+    """As `LengthWindow`, for who asks for what is kept: of a name, or of a join."""
 
     STATE = ("_kept",)
 
@@ -40,23 +75,23 @@ class LengthWindow(Stateful):
 
     def receive(self, chunk: Chunk) -> None:
         out: Chunk = []
-        for event in chunk:
-            out += self._left_for(event[2], event[1])
+        for _, at, row in chunk:
+            if self._length == 0:
+                out += [(CURRENT, at, row), (EXPIRED, at, row), (RESET, at, row)]
+                continue
+            if len(self._kept) == self._length:
+                out.append((EXPIRED, self._context.now, self._kept.popleft()[2]))
+            self._kept.append((EXPIRED, at, row))
+            out.append((CURRENT, at, row))
         self._emit(out)
-
-    def _left_for(self, row: Row, at: int) -> Chunk:
-        kept, now = self._kept, self._context.now
-        if self._length == 0:
-            return [(CURRENT, at, row), (EXPIRED, at, row), (RESET, at, row)]
-        out: Chunk = []
-        if len(kept) == self._length:
-            out.append((EXPIRED, now, kept.popleft()[2]))
-        kept.append((EXPIRED, at, row))
-        out.append((CURRENT, at, row))
-        return out
 
     def rows(self) -> Iterable[Event]:
         return self._kept
+
+
+def _row_of(kept: Event | Row) -> Row:
+    """Return the row; snapshots of before have events. No row has a kind in it."""
+    return kept[2] if len(kept) == 3 and isinstance(kept[0], Kind) else kept
 
 
 class _TimedWindow(Stateful):

@@ -169,7 +169,7 @@ def test_a_busy_key_moves_its_alarm_without_end(folder: Path) -> None:
         engine.send("Act", 2_000 * number, ("a", f"alarm x {1 if number % 2 else 604_800}", None, None))
     (found,) = (part for _, part in engine._context.kept() if isinstance(part, Processors))
     assert len(found._heap) <= SPARE_ENTRIES + 3
-    assert len(engine._context.waits) < 10
+    assert len(engine._context._waits) < 10
 
 
 @pytest.mark.parametrize(
