@@ -71,6 +71,18 @@ class PartitionConsumer:
         self._next = dict(self.first)
         self._consumer.assign(offsets)
 
+    def add(self, start: Mapping[Position, int]) -> None:
+        """Read these partitions too, from there on; those that are read go on. None of them may be read already."""
+        topics = tuple({topic: None for topic, _ in start})
+        try:
+            offsets = [partition_offset for topic in topics for partition_offset in self._offsets(topic, start)]
+            self._consumer.incremental_assign(offsets)
+        except KafkaException as error:
+            raise self._unavailable(error.args[0]) from None
+        self._topics += tuple(topic for topic in topics if topic not in self._topics)
+        for one in offsets:
+            self.first[one.topic, one.partition] = self._next[one.topic, one.partition] = one.offset
+
     def take(self) -> list[Record]:
         """Wait briefly for a first row, then take the rows that are buffered already; may be empty."""
         if self._fault is not None:
@@ -96,6 +108,13 @@ class PartitionConsumer:
     def ends(self) -> dict[Position, int]:
         """Return the offset that the next row of each partition will get."""
         return {position: end for position, (_, end) in self._marks().items()}
+
+    def known_ends(self) -> dict[Position, int]:
+        """As `ends`, as far as the answers to the last requests for rows said them: without asking."""
+        found = {
+            place: self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True) for place in self.first
+        }
+        return {position: marks[1] for position, marks in found.items() if marks is not None and marks[1] >= 0}
 
     def oldest(self) -> dict[Position, int]:
         """Return the offset of the oldest row that each partition still has; of an empty one that of its next row."""

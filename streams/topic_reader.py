@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, TypeVar
@@ -56,6 +56,14 @@ class TopicReader:
                 lambda: PartitionConsumer(self._address, self._topics, self._start, self._max_wait)
             )
             self._next = dict(self._consumer.first)
+
+    async def add(self, start: Mapping[Position, int]) -> None:
+        """Read these partitions too, from there on; none of them may be read already. The reader is open.
+
+        Raises StreamUnavailableError, StreamRejectedError if a topic is missing.
+        """
+        await self._in_thread(lambda: self._opened().add(start))
+        self._next |= {position: self._opened().first[position] for position in start}
 
     async def fetch_within(self, max_wait: float) -> None:
         """From now on rows may wait so long to be fetched together; nothing is lost or repeated. The reader is open.
@@ -123,6 +131,11 @@ class TopicReader:
         """Return the offset that the next row of each partition will get. Raises StreamUnavailableError."""
         await self.open()
         return await self._in_thread(self._opened().ends)
+
+    async def known_ends(self) -> dict[Position, int]:
+        """As `end_offsets`, as far as the last answers with rows said them: Kafka is not asked."""
+        await self.open()
+        return await self._in_thread(self._opened().known_ends)
 
     async def oldest_offsets(self) -> dict[Position, int]:
         """Return the offset of the oldest row that each partition still has. Raises StreamUnavailableError."""

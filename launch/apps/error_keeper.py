@@ -39,12 +39,14 @@ log = logging.getLogger("launch")
 
 
 class ErrorKeeper:
-    """`first`: where the session begins in the topic, by position. `folder`: of the version whose rows it keeps, by the
-    version's label."""
+    """`label`, `folder`: of the version whose rows it keeps. `first`: where the session begins in the topic, by
+    position."""
 
-    def __init__(self, session: Session, source: AppSource, first: Mapping[Position, int], folder: Path) -> None:
-        self._session, self._source, self._path = session, source, folder / ERRORS_PLACE
-        self._label = folder.name
+    def __init__(
+        self, session: Session, source: AppSource, label: str, first: Mapping[Position, int], folder: Path
+    ) -> None:
+        self._session, self._source, self._label = session, source, label
+        self._path = folder / ERRORS_PLACE
         self._streams = tuple(f"!{name}" for name in kept_streams(source.app))
         kept = _kept(self._path)
         self._next = {position: kept.get(str(position[1]), offset) for position, offset in first.items()}

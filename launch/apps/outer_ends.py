@@ -101,14 +101,21 @@ class OuterEnds:
         self.warnings.tell("nobody can listen", str(error))
 
     async def finish(self) -> None:
+        """Send the app's last rows, also to who listens, and end them."""
         try:
             if self.sender is not None:
                 await self.sender.finish()
             for source in self.sources:
                 await source.writer.close()
         finally:
+            await self.close()
             if self.failed is not None:
                 await self.failed.close()
+
+    async def close(self) -> None:
+        """End who listens: what the app gave since waits for its next run."""
+        for feed in self.feeds:
+            await feed.close()
 
     def figures(self) -> Mapping[str, Any]:
         return {

@@ -18,7 +18,9 @@ from streams.topic_writer import TopicWriter
 
 @dataclass(frozen=True, slots=True)
 class SinkTarget:
-    """A `launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of its version."""
+    """A `launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of the version whose rows go
+    there.
+    `address`: of the sink's broker."""
 
     app: str
     label: str
@@ -42,23 +44,20 @@ class SinkTarget:
         writer.write(self.sink.topic, message, sink_key(self.sink, self.app, row.values), headers=headers)
 
 
-def sink_forwarder(
-    kafka: str, source: AppSource, sink: KafkaSink, address: str, first: Mapping[Position, int], folder: Path
-) -> RowCopier:
-    """Return the copier. `kafka`: the session's. `address`: of the sink's broker. `folder`: of the version whose rows
-    it copies, by the version's label; `first`: as for `RowCopier`."""
-    target = SinkTarget(source.name, folder.name, sink, address)
-    return RowCopier(kafka, target, first, folder / place_file(sink))
+def sink_forwarder(kafka: str, target: SinkTarget, first: Mapping[Position, int], folder: Path) -> RowCopier:
+    """Return the copier. `kafka`: the session's. `folder`: of the version whose rows it copies; `first`: as for
+    `RowCopier`."""
+    return RowCopier(kafka, target, first, folder / place_file(target.sink))
 
 
 def former_forwarders(
-    kafka: str, source: AppSource, brokers: Mapping[str, str], first: Mapping[Position, int], folder: Path
+    kafka: str, source: AppSource, label: str, brokers: Mapping[str, str], first: Mapping[Position, int], folder: Path
 ) -> Iterator[RowCopier]:
     """Return copiers of what an earlier version of the app gave to sinks that it still has, and nobody has written yet.
-    `brokers`: address by servers. `folder`: of that version."""
+    `label`, `folder`: of that version. `brokers`: address by servers."""
     for sink in source.outside.kafka_sinks:
         if (folder / place_file(sink)).exists():
-            yield sink_forwarder(kafka, source, sink, brokers[sink.servers], first, folder)
+            yield sink_forwarder(kafka, SinkTarget(source.name, label, sink, brokers[sink.servers]), first, folder)
 
 
 def former_labels(source: AppSource, folders: Path) -> list[str]:

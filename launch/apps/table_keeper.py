@@ -5,7 +5,7 @@ because their writer may have been killed before it reached the last one.
 """
 
 import logging
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from cep.apps.hosts.hosted_app import AppSource
@@ -32,7 +32,7 @@ log = logging.getLogger("launch")
 class TableKeeper:
     """`first`: where the session begins in the topic, by position: from there on it reads if nothing was kept."""
 
-    def __init__(self, session: Session, source: AppSource, first: dict[Position, int]) -> None:
+    def __init__(self, session: Session, source: AppSource, first: Mapping[Position, int]) -> None:
         self._session, self._source, self._first = session, source, first
 
     async def catch_up(self) -> None:

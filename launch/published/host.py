@@ -20,17 +20,18 @@ from cep.apps.hosts.hosted_app import AppSource
 from cep.apps.resident.kernel import PlacedApp
 from launch.apps.http_listeners import HttpListeners
 from launch.errors import CannotStartError
-from launch.published.backlog import is_behind
+from launch.published.backlog import Backlogs
+from launch.published.groups import WorkerGroups
 from launch.published.hosted import CannotRunError, RunningApp, check_outside, published_source
 from launch.published.kept_savepoints import saved_state
-from launch.published.placing import LOOKS, MOST_ALONE, belongs_elsewhere
+from launch.published.placing import LOOKS, belongs_elsewhere
 from launch.published.rates import Look
 from launch.published.rings import ring_of
 from launch.published.run_notes import RunNote, forget_app, note_end, read_note, takes_over, write_note
 from launch.published.takeover import FormerVersion, taken_over
 from launch.published.waits import waiting_report
 from launch.published.worker_group import WorkerGroup
-from launch.sessions.app_input import FOLDER, apps_folder, live_input
+from launch.sessions.app_input import FOLDER, LogBegins, apps_folder, live_input
 from launch.sessions.detection_start import NotBegunError
 from launch.setup.data_dir import process_lock
 from runtime.app_door import AppDoorRefusedError, AppDoorSilentError
@@ -73,12 +74,13 @@ class PublishedApps:
     """`terms`: what apps may use and take."""
 
     def __init__(self, session: Session, apps: StoredApps, terms: OperatorTerms, context: ForkServerContext) -> None:
-        self.session, self._apps, self._terms, self._context = session, apps, terms, context
+        self.session, self._apps, self._terms = session, apps, terms
         self._folder = apps_folder(session)
         self._wanted: dict[str, _Wanted] = {}
         self._place, self._listeners = 0, HttpListeners()
-        self._shared = self._new_group("shared")
-        self._alone: dict[str, tuple[WorkerGroup, asyncio.Task[None]]] = {}
+        self._begins, self._backlogs = LogBegins(session), Backlogs(session)
+        services = session.services
+        self._groups = WorkerGroups(context, services.kafka, self._folder, range(services.partitions), self._on_end)
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, ready: Callable[[], None]) -> None:
@@ -88,15 +90,14 @@ class PublishedApps:
                 shutil.rmtree(folder, ignore_errors=True)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
-            await run_all(self._shared.run(), self._watch(ready), self._keep_looking())
+            await run_all(self._groups.run(), self._watch(ready), self._keep_looking())
         finally:
-            others = [*self._tasks, *(task for _, task in self._alone.values())]
-            for task in others:
+            for task in self._tasks:
                 task.cancel()
-            await asyncio.gather(*others, return_exceptions=True)
-            for wanted in self._wanted.values():
-                if wanted.running is not None:
-                    await wanted.running.end()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            for running in [one.running for one in self._wanted.values() if one.running is not None]:
+                await running.end()
+                await running.input.close()
 
     def running(self, name: str) -> RunningApp:
         """Raise AppDoorRefusedError if the app does not run, AppDoorSilentError if it does soon."""
@@ -118,7 +119,7 @@ class PublishedApps:
         return app is not None and app.state_in(self.session.session_id)[0] in ("starting", "running")
 
     def status(self, one: RunningApp) -> Mapping[str, Any]:
-        return one.reported(is_alone=one.group is not self._shared)
+        return one.reported(is_alone=self._groups.is_alone(one.group))
 
     def all_status(self) -> Mapping[str, Any]:
         """Return the status of each app that runs, by name."""
@@ -293,14 +294,14 @@ class PublishedApps:
         folder = self._folder / source.label
         with ExitStack() as held:
             held.enter_context(process_lock(self.session.home, f"app-{source.label}"))
-            beside = await live_input(self.session, source, note.begin, app.created_at, self._listeners)
+            beside = await live_input(self.session, source, note.begin, app.created_at, self._listeners, self._begins)
             placed = PlacedApp(source, folder, beside.first, self.session.place.region)
-            comes_alone = await is_behind(self.session, placed, beside) and len(self._alone) < MOST_ALONE
+            comes_alone = await self._backlogs.is_behind(placed, beside) and self._groups.has_place_alone
             before = read_note(self._folder, app.name)
             is_again = before is not None and before.label == note.label and not before.has_ended
             write_note(self._folder, app.name, note)
             self._place = place = self._place + 1
-            group = self._own_group(source.label) if comes_alone else self._shared
+            group = self._groups.own(source.label) if comes_alone else self._shared_group()
             running = RunningApp(note, source, place, placed, group, beside, held.pop_all(), app.created_at)
         running.work = [asyncio.ensure_future(part) for part in beside.parts()]
         for one in running.work:
@@ -352,7 +353,7 @@ class PublishedApps:
                 await running.input.finish()
             except (StreamError, StoreError) as error:
                 log.info("copies wait for the app's next run", extra={"app": running.source.name, "reason": str(error)})
-            await self._close_group(running.group)
+            await self._groups.close(running.group)
 
     def _on_end(self, place: int, problem: str) -> None:
         """Take the end of an app by itself; the others go on."""
@@ -392,28 +393,15 @@ class PublishedApps:
 
     # groups
 
-    def _new_group(self, name: str) -> WorkerGroup:
-        partitions = range(self.session.services.partitions)
-        folder = self._folder / f"group-{name}"
-        return WorkerGroup(self._context, self.session.services.kafka, folder, partitions, self._on_end)
-
-    def _own_group(self, label: str) -> WorkerGroup:
-        group = self._new_group(label)
-        self._alone[group.name] = group, asyncio.create_task(group.run())
-        return group
-
-    async def _close_group(self, group: WorkerGroup) -> None:
-        found = self._alone.pop(group.name, None)
-        if found is not None:
-            found[1].cancel()
-            await asyncio.gather(found[1], return_exceptions=True)
+    def _shared_group(self) -> WorkerGroup:
+        found = (one.running for one in self._wanted.values())
+        return self._groups.shared(one.group for one in found if one is not None)
 
     async def _keep_looking(self) -> None:
         """Look at what the apps do, and move those that belong elsewhere."""
         while True:
             await SystemClock().sleep(LOOK_SECONDS)
-            groups = (self._shared, *(group for group, _ in self._alone.values()))
-            for group in groups:
+            for group in self._groups.all:
                 self._note(group, await group.status())
             for wanted in list(self._wanted.values()):
                 await self._move(wanted)
@@ -432,9 +420,9 @@ class PublishedApps:
         one = wanted.running
         if one is None or wanted.lock.locked():
             return
-        is_alone = one.group is not self._shared
+        is_alone = self._groups.is_alone(one.group)
         is_elsewhere = belongs_elsewhere(one.rates.busy, one.rates.lag_rows, is_alone=is_alone)
-        may_leave = is_alone or (len(self._shared.apps) > 1 and len(self._alone) < MOST_ALONE)
+        may_leave = is_alone or (len(one.group.apps) > 1 and self._groups.has_place_alone)
         one.looks = one.looks + 1 if is_elsewhere and may_leave else 0
         if one.looks < LOOKS:
             return
@@ -443,7 +431,7 @@ class PublishedApps:
             with suppress(StreamUnavailableError):
                 # the same version goes on, and what it gives again has the same ids
                 await before.leave(one.place)
-            one.group = self._shared if is_alone else self._own_group(one.source.label)
+            one.group = self._shared_group() if is_alone else self._groups.own(one.source.label)
             await one.group.begin(one.place, one.placed)
-            await self._close_group(before)
+            await self._groups.close(before)
         log.info("app moved", extra={"app": one.source.name, "group": one.group.name})

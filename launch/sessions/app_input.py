@@ -1,9 +1,10 @@
 """The input log of an app on the running session: where it comes from, and who writes it while the app runs."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,13 +27,14 @@ from launch.apps.http_listeners import HttpListeners
 from launch.apps.row_copier import FormerRows, RowCopier
 from launch.apps.row_sharer import row_sharer
 from launch.apps.sent_rows import SentRows
-from launch.apps.sink_forwarder import former_forwarders, former_labels, sink_forwarder
+from launch.apps.sink_forwarder import SinkTarget, former_forwarders, former_labels, sink_forwarder
 from launch.apps.table_keeper import TableKeeper
 from launch.apps.user_topics import topic_openers, user_brokers
 from launch.sessions.detection_start import detection_start
 from launch.sessions.trading_source import TradingSource
+from market.time_units import MICROSECONDS
 from runtime.backoff import retry_on
-from runtime.clock import ReplayClock, wall_now
+from runtime.clock import ReplayClock, steady_now, wall_now
 from session.session import Session
 from store.errors import StoreError, StoreUnavailableError
 from store.operations.app_tables import open_app_tables
@@ -41,6 +43,8 @@ from streams.records import Position
 from streams.topic_admin import DAY_MS, ensure_app_topic, ensure_input_log
 from streams.topic_reader import TopicReader
 from streams.topics import APPS, SHARED_IN, TICKS
+
+KNOWN_SECONDS = 60.0
 
 log = logging.getLogger("launch")
 
@@ -53,6 +57,28 @@ async def first_offsets(session: Session, topic: str) -> dict[Position, int]:
         return {(topic, partition): offset for partition, offset in offsets.items()}
     async with TopicReader(session.services.kafka, (topic,), session.started_at) as reader:
         return reader.next_offsets
+
+
+@dataclass(slots=True)
+class LogBegins:
+    """Where a session begins in each topic, asked of Kafka once for all apps that begin at about the same time."""
+
+    session: Session
+    _found: dict[str, tuple[int, Mapping[Position, int]]] = field(default_factory=dict)
+    """By topic, with the time at which it was asked for: Kafka deletes rows in the end."""
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def first(self, topic: str) -> Mapping[Position, int]:
+        """As `first_offsets`."""
+        if topic == TICKS:
+            # a file says it, once detection has begun
+            return await first_offsets(self.session, topic)
+        async with self._lock:
+            asked, found = self._found.get(topic, (0, {}))
+            if not found or steady_now() - asked > KNOWN_SECONDS * MICROSECONDS:
+                found = await first_offsets(self.session, topic)
+                self._found[topic] = steady_now(), found
+            return found
 
 
 async def input_merger(
@@ -300,6 +326,11 @@ class LiveInput:
         if self.ends is not None:
             await self.ends.finish()
 
+    async def close(self) -> None:
+        """End what the tasks have left open, if nothing is to be finished."""
+        if self.ends is not None:
+            await self.ends.close()
+
 
 async def live_input(
     session: Session,
@@ -307,11 +338,13 @@ async def live_input(
     begin: Mapping[int, LogBegin] | None = None,
     created_at: int = 0,
     listeners: HttpListeners | None = None,
+    begins: LogBegins | None = None,
 ) -> LiveInput:
     """Return it with what a killed run left done. `begin`: where this version took over, by partition. `created_at`:
-    when the stored app was. `listeners`: of this process. Raises AppTextError, CannotStartError, StreamError,
+    when the stored app was. `listeners`, `begins`: of this process. Raises AppTextError, CannotStartError, StreamError,
     StoreError, LookupError."""
-    keeper, recorder, sent, apps = None, None, None, await first_offsets(session, APPS)
+    begins = begins or LogBegins(session)
+    keeper, recorder, sent, apps = None, None, None, await begins.first(APPS)
     if source.rows_topic is not None:
         warnings = CountedWarnings({"app": source.name})
         sent = SentRows(source.sent_streams, created_at, _market_time(session), warnings)
@@ -321,7 +354,8 @@ async def live_input(
         # what a killed run left, before the tables are read
         await keeper.catch_up()
     merger = await input_merger(session, source, brokers, begin, sent)
-    offsets = await first_offsets(session, source.topic)
+    # an input log is made with its app
+    offsets = await (first_offsets(session, source.topic) if source.is_merged else begins.first(source.topic))
     first = {place: offset for place, offset in offsets.items() if source.is_keyed or place[1] == 0}
     first |= {(source.topic, partition): one.offset for partition, one in (begin or {}).items()}
     if merger is not None and session.upkeep.recordings_mb is not None:
@@ -329,7 +363,8 @@ async def live_input(
         from pricefeeds.input_recorder import InputRecorder
 
         recorder = InputRecorder(session, source.topic, first, source.label)
-    errors = ErrorKeeper(session, source, apps, apps_folder(session) / source.label) if _keeps_errors(source) else None
+    folder = apps_folder(session) / source.label
+    errors = ErrorKeeper(session, source, source.label, apps, folder) if _keeps_errors(source) else None
     copiers = tuple(_copiers(session, source, brokers, apps))
     ends = _outer_ends(session, source, apps, listeners or HttpListeners(), created_at)
     former = tuple(_former(session, source, brokers, apps))
@@ -353,9 +388,9 @@ def _former_copiers(
     """Return what copies the rest of what an earlier version gave to sinks that the app still has, and to the error
     store."""
     folder = apps_folder(session) / label
-    yield from former_forwarders(session.services.kafka, source, brokers, first, folder)
+    yield from former_forwarders(session.services.kafka, source, label, brokers, first, folder)
     if _keeps_errors(source) and (folder / ERRORS_PLACE).exists():
-        yield ErrorKeeper(session, source, first, folder)
+        yield ErrorKeeper(session, source, label, first, folder)
 
 
 def _outer_ends(
@@ -375,7 +410,8 @@ def _copiers(
     """Return the writers to topics of the user's own, and to other regions."""
     folder = apps_folder(session) / source.label
     for sink in source.outside.kafka_sinks:
-        yield sink_forwarder(session.services.kafka, source, sink, brokers[sink.servers], first, folder)
+        target = SinkTarget(source.name, source.label, sink, brokers[sink.servers])
+        yield sink_forwarder(session.services.kafka, target, first, folder)
     sharer = row_sharer(session, source, first, folder)
     if sharer is not None:
         yield sharer

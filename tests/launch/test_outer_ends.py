@@ -387,6 +387,42 @@ async def test_rows_are_answered_once_they_are_in_the_apps_topic(session: Sessio
     await ends.finish()
 
 
+LISTENED = """@App:name('listened')
+@sink(type='sse', path='/rows', @map(type='json'))
+define stream Out (n long);
+define stream In (n long);
+from In select n insert into Out;"""
+
+
+async def test_who_listens_hears_what_an_app_gave_last_before_its_end(session: Session, tmp_path: Path) -> None:
+    """What counts as delivered was given to somebody."""
+    keys = tmp_path / "keys.toml"
+    keys.write_text(f'"/rows" = "{KEY}"')
+    keys.chmod(0o600)
+    receiving, listeners = ReceivingTerms("127.0.0.1:0", keys), HttpListeners()
+    source = app_source(LISTENED, "listened", (), OperatorTerms(receiving=receiving), takes_rows=True)
+    ends = outer_ends(session, source, await first_offsets(session, APPS), listeners)
+    work = asyncio.create_task(run_all(*ends.parts()))
+    listener = listeners.listener(receiving)
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        while not listener.url:  # noqa: ASYNC110 - the other task
+            await asyncio.sleep(0.01)
+        async with (
+            aiohttp.ClientSession(headers={"X-Api-Key": KEY}) as client,
+            client.get(f"{listener.url}/rows") as heard,
+        ):
+            await heard.content.readline()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            writer = TopicWriter(session.services.kafka)
+            row = AppRow(f"{source.label}:0:0:0", source.name, "Out", 1, {"n": 7})
+            writer.write(APPS, app_message(row), source.label, 0)
+            await writer.close(TIMEOUT_SECONDS)
+            await ends.finish()
+            assert '"n":7' in await heard.text()
+    assert listener.url == ""
+
+
 async def test_rows_that_are_given_up_are_in_the_error_store_once(mongodb_uri: str, tmp_path: Path) -> None:
     async with lent_database(mongodb_uri) as database:
         made = session_of(tmp_path, "unused")

@@ -19,10 +19,11 @@ from cep.apps.hosts.app_messages import AppRow, app_message
 from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, SourceRow
 from cep.apps.hosts.kafka_addresses import SESSION
+from cep.apps.hosts.kafka_ends import KafkaSink
 from cep.apps.hosts.kafka_source import ForeignTopic, ReadTopic
 from cep.apps.language.errors import AppTextError
 from launch.apps.row_copier import CopyPlace, FormerRows, GivenRow, RowCopier, given_row
-from launch.apps.sink_forwarder import former_forwarders, place_file, sink_forwarder, sink_key
+from launch.apps.sink_forwarder import SinkTarget, former_forwarders, place_file, sink_forwarder, sink_key
 from launch.apps.user_topics import login_in, user_brokers
 from launch.errors import CannotStartError
 from launch.sessions.app_input import first_offsets, input_merger
@@ -71,9 +72,13 @@ async def merge(session: Session) -> None:
 
 
 async def forwarder(session: Session) -> RowCopier:
-    first, folder = await first_offsets(session, APPS), session.home / SOURCE.label
+    first, folder = await first_offsets(session, APPS), session.home / "version"
     folder.mkdir(exist_ok=True)
-    return sink_forwarder(session.services.kafka, SOURCE, SINK, session.services.kafka, first, folder)
+    return sink_forwarder(session.services.kafka, target_of(session, SINK), first, folder)
+
+
+def target_of(session: Session, sink: KafkaSink) -> SinkTarget:
+    return SinkTarget(SOURCE.name, SOURCE.label, sink, session.services.kafka)
 
 
 async def forward(session: Session) -> None:
@@ -175,9 +180,8 @@ async def test_a_topic_that_is_not_there_holds_up_its_sink_alone(
     session: Session, caplog: pytest.LogCaptureFixture
 ) -> None:
     first = await first_offsets(session, APPS)
-    sink = sink_forwarder(
-        session.services.kafka, SOURCE, replace(SINK, topic="nowhere"), session.services.kafka, first, session.home
-    )
+    target = target_of(session, replace(SINK, topic="nowhere"))
+    sink = sink_forwarder(session.services.kafka, target, first, session.home)
     following = asyncio.ensure_future(sink.follow())
     async with asyncio.timeout(TIMEOUT_SECONDS):
         while not sink.warnings.counts:
@@ -339,9 +343,9 @@ class TwoVersions:
 
     def former(self, session: Session, first: Mapping[Position, int]) -> FormerRows:
         """Return what the new one copies of what the old one gave."""
-        kafka, folder = session.services.kafka, session.home / self.old.label
+        kafka, label, folder = session.services.kafka, self.old.label, session.home / self.old.label
         return FormerRows(
-            session.home, self.old.label, lambda: former_forwarders(kafka, self.new, {SERVERS: kafka}, first, folder)
+            session.home, label, lambda: former_forwarders(kafka, self.new, label, {SERVERS: kafka}, first, folder)
         )
 
     async def begun(self, session: Session, folder: Path | None = None) -> tuple[RowCopier, Mapping[Position, int]]:
@@ -350,7 +354,8 @@ class TwoVersions:
         await ensure_app_topic(kafka, self.topic, 1)
         first = await first_offsets(session, APPS)
         (sink,) = self.old.outside.kafka_sinks
-        own = sink_forwarder(kafka, self.old, sink, kafka, first, (folder or session.home) / self.old.label)
+        target = SinkTarget(self.old.name, self.old.label, sink, kafka)
+        own = sink_forwarder(kafka, target, first, (folder or session.home) / self.old.label)
         await own.catch_up()
         return own, first
 
@@ -380,7 +385,8 @@ async def test_what_a_killed_version_gave_is_written_by_the_next_one(session: Se
         await versions.former(session, first).follow_to_end()
     assert [name for name, _, _ in read_all(session.services.kafka, versions.topic)] == [f"{versions.old.label}:0:1:0"]
     # SOURCE writes to another topic
-    assert [*former_forwarders("unused", SOURCE, {SERVERS: "unused"}, first, session.home / versions.old.label)] == []
+    label = versions.old.label
+    assert [*former_forwarders("unused", SOURCE, label, {SERVERS: "unused"}, first, session.home / label)] == []
 
 
 async def test_of_a_version_that_has_no_rows_to_copy_nothing_is(tmp_path: Path) -> None:

@@ -223,3 +223,27 @@ async def test_an_unreachable_address_is_said_within_seconds(topics: tuple[str, 
         with pytest.raises(StreamUnavailableError, match=r"127\.0\.0\.1:9 is unreachable \(connection refused\)"):
             await reader.open()
     await reader.close()
+
+
+async def test_partitions_are_added_while_others_are_read(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+    topic, other = await new_topic(1), await new_topic(2)
+    await write_numbers(broker.address, topic, range(10))
+    await write_numbers(broker.address, other, range(20), partitions=2)
+    async with TopicReader(broker.address, (topic,), {(topic, 0): 3}) as reader:
+        assert values(await take(reader, 5)) == list(range(3, 8))
+        await reader.add({(other, 1): 4})
+        assert reader.next_offsets == {(topic, 0): 8, (other, 1): 4}
+        records = await take(reader, 8)
+        assert sorted(values(records)) == [8, 9, *range(9, 20, 2)]
+        assert await reader.known_ends() == await reader.end_offsets() == {(topic, 0): 10, (other, 1): 10}
+        await write_numbers(broker.address, other, range(20, 22), partitions=2)
+        assert values(await take(reader, 1)) == [21]
+
+
+async def test_a_topic_that_is_added_has_to_exist(broker: ServiceProcess, new_topic: NewTopicName) -> None:
+    topic = await new_topic(1)
+    await write_numbers(broker.address, topic, range(1))
+    async with TopicReader(broker.address, (topic,), {(topic, 0): 0}) as reader:
+        with pytest.raises(StreamRejectedError, match="topic missing-rows does not exist"):
+            await reader.add({("missing-rows", 0): 0})
+        assert values(await take(reader, 1)) == [0]

@@ -296,6 +296,11 @@ class HostedApp:
         return self._given(offset) if self._out or self._replays is not None else []
 
     def _compute(self, engine: StreamEngine, topic: str, at: int, rows: list[tuple[str, Row]]) -> None:
+        at = max(at, engine.now)
+        if rows and not self._is_merged:
+            for name, values in rows:
+                engine.send(name, at, values)
+            return
         if topic == TABLES and rows:
             # nothing happens before all tables are filled, not even the app's start
             self._fill(engine, rows)
@@ -304,11 +309,6 @@ class HostedApp:
             engine.advance(at)
             if topic == SHARED_IN:
                 self._regions.take(engine, rows)
-            return
-        at = max(at, engine.now)
-        if not self._is_merged:
-            for name, values in rows:
-                engine.send(name, at, values)
             return
         sent = self._source.sent_streams if topic == self._source.rows_topic else {}
         for name, values in rows:

@@ -15,10 +15,16 @@ from streams.topics import TICKS
 class RowReading:
     """What a row of a product's topic is to the apps that take it: read by the first that asks, for all of them.
 
-    `time`: milliseconds. `values`: by stream; None if it is no row of that."""
+    `time`: milliseconds. `values`: by stream; None if it is no row of that. `whole`: what `LogRows.read` returns, by
+    the streams of an app."""
 
     time: int | None = None
     values: dict[str, Row | None] = field(default_factory=dict)
+    whole: dict[str, "ReadRow"] = field(default_factory=dict)
+
+
+ReadRow = tuple[str, int, list[tuple[str, Row]]]
+"""The topic that a row came from, its time in milliseconds, and what it is in each stream; apps may share it."""
 
 
 class LogRows:
@@ -30,15 +36,13 @@ class LogRows:
         """`streams`: those that the app reads. `unrepeated`: of no row yet, if rows of `ticks` may come again."""
         self._topic, self._is_merged = topic, is_merged
         self._streams = [(stream.name, stream.row_of) for stream in streams]
+        self._names = " ".join(stream.name for stream in streams)
         self._unrepeated = unrepeated if topic == TICKS else None
         self._taken_of: dict[str, int] = {}
         """Topic → offset of its next row, of an input log: what its writer wrote twice is taken once."""
 
-    def read(
-        self, row: Mapping[str, Any], written_at: int, read: RowReading | None = None
-    ) -> tuple[str, int, list[tuple[str, Row]]]:
-        """Return the topic that it came from, its time in milliseconds, and what it is in each stream. `read`: as far
-        as other apps have read it.
+    def read(self, row: Mapping[str, Any], written_at: int, read: RowReading | None = None) -> ReadRow:
+        """Return the row. `read`: as far as other apps have read it.
 
         Raises ValueError, TypeError, AttributeError, KeyError if it is none of the log's, or came again.
         """
@@ -64,13 +68,14 @@ class LogRows:
             exchange, _, symbol = source.partition(":")
             self._unrepeated.last[exchange, symbol] = sequence
 
-    def _plain(
-        self, row: Mapping[str, Any], written_at: int, read: RowReading
-    ) -> tuple[str, int, list[tuple[str, Row]]]:
+    def _plain(self, row: Mapping[str, Any], written_at: int, read: RowReading) -> ReadRow:
         if self._unrepeated is not None:
             source, sequence = market_of(row), row.get("sequence")
             if not self._unrepeated.counts(source, sequence):
                 raise ValueError(f"row {sequence} of {source} was there before")
+        whole = read.whole.get(self._names)
+        if whole is not None:
+            return whole
         at = read.time
         if at is None:
             at = read.time = time_of(self._topic, row, written_at) // 1_000
@@ -81,9 +86,10 @@ class LogRows:
             values = known[name]
             if values is not None:
                 rows.append((name, values))
-        return self._topic, at, rows
+        read.whole[self._names] = whole = self._topic, at, rows
+        return whole
 
-    def _merged(self, row: Mapping[str, Any]) -> tuple[str, int, list[tuple[str, Row]]]:
+    def _merged(self, row: Mapping[str, Any]) -> ReadRow:
         topic, offset = str(row["topic"]), int(row["offset"])
         at = int(row["time"]) // 1_000
         rows = [(str(name), tuple(values)) for name, values in row["rows"]]

@@ -1,13 +1,15 @@
 """A process that runs apps on one partition: a kernel of each, one reader and one writer for all.
 
 Each app has its own kernel, snapshots and limits, and gives what it would give alone. Rows are written before a
-snapshot that is past them, so a process that was killed repeats rows, with equal ids, and loses none.
+snapshot that is past them, so a process that was killed repeats rows, with equal ids, and loses none. Apps that come
+while others run catch up by a reader of their own, so that no row of the others waits for the past.
 """
 
 import asyncio
 import gc
 import signal
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from typing import Any
 
 from cep.apps.engine.on_demand import Answer
 from cep.apps.errors import AppFailedError, AppNotYetError
@@ -45,8 +47,11 @@ SLICE = 20_000
 ROWS_BETWEEN_FLUSHES = 10_000
 """Far fewer than the writer's buffer holds, which many apps that catch up would fill."""
 KEYS_BETWEEN_FREEZES = 10_000
+TURN_SECONDS = 2.0
+"""So long apps catch up before others that came meanwhile do so with them."""
 
 Beside = Callable[["AppWorker"], Coroutine[object, object, None]]
+Due = Callable[[PartitionReaders[ResidentKernel], int], list[tuple[int, ResidentKernel]]]
 
 
 class AppWorker:
@@ -63,6 +68,9 @@ class AppWorker:
         """The one that was given a row last."""
         self._taken = self._unflushed = self._frozen = 0
         self._changed = asyncio.Event()
+        """What is read has to be opened again."""
+        self._come, self._is_late = asyncio.Event(), asyncio.Event()
+        """A position is to be read too; an app is behind."""
         self._is_lasting = self._is_observed = False
         self._writer = TopicWriter(kafka, wait_ms=WAIT_MS)
         self._reader: TopicReader | None = None
@@ -80,7 +88,8 @@ class AppWorker:
         others = [] if beside is None else [beside(self)]
         try:
             with watched(EventWatch(lambda: None if self._last is None else self._last.app)):
-                await run_until_first(self._follow(), self._keep_saving(), _until(asked_to_end), *others)
+                reading = self._follow(), self._keep_catching_up()
+                await run_until_first(*reading, self._keep_saving(), _until(asked_to_end), *others)
                 await self._save(self.kernels)
         finally:
             await self._writer.close()
@@ -93,10 +102,11 @@ class AppWorker:
             figures = AppFigures(placed.source, self.partition, WrittenMark(placed.folder, self.partition))
         kernel = ResidentKernel(placed, self.partition, None if figures is None else figures.observe)
         self.apps[place], self.kernels[place] = placed, kernel
-        self._readers.setdefault(position, PartitionReaders()).add(place, kernel)
+        readers = self._readers.setdefault(position, PartitionReaders())
+        readers.add(place, kernel)
         if figures is not None:
             self.figures[place] = figures
-        self._changed.set()
+        (self._is_late if readers.late else self._come).set()
 
     async def leave(self, place: int) -> int | None:
         """End one app and save what it has; return its next offset. None if it does not run."""
@@ -105,7 +115,6 @@ class AppWorker:
             return None
         # no row is taken any more before what it has is saved
         self._stop_reading(place, kernel)
-        self._changed.set()
         await self._save({place: kernel})
         self._leave(place)
         return kernel.next
@@ -128,8 +137,8 @@ class AppWorker:
             self._notes.end()
 
     async def ends(self) -> dict[Position, int]:
-        """Return the ends of the topics that are read; none while nothing is. Raises StreamUnavailableError."""
-        return {} if self._reader is None else await self._reader.end_offsets()
+        """Return the ends of the topics that are read, as far as they are known: nobody's rows wait for an answer."""
+        return {} if self._reader is None else await self._reader.known_ends()
 
     def _begin_all(self) -> None:
         deadly = self._notes.deadly_row
@@ -145,49 +154,91 @@ class AppWorker:
             except AppFailedError as error:
                 note_end(placed.folder, str(error))
 
-    def _opened(self) -> TopicReader:
-        """Return one consumer for all, from where the one that is furthest behind goes on."""
-        first = {position: readers.begin() for position, readers in self._readers.items()}
-        return TopicReader(self._kafka, tuple({topic: None for topic, _ in first}), first)
-
     async def _follow(self) -> None:
         """Read until no app is left, if they do not come and go."""
         while self.kernels or self._is_lasting:
             self._changed.clear()
             if not self.kernels:
-                await self._changed.wait()
+                await self._come.wait()
+                self._come.clear()
                 continue
-            self._readers = {position: readers for position, readers in self._readers.items() if readers}
-            async with self._opened() as reader:
+            async with self._reader_from(
+                {one: self._first(readers) for one, readers in self._readers.items()}
+            ) as reader:
                 self._reader = reader
                 try:
-                    await run_until_first(self._read(reader), _until(self._changed))
+                    await run_until_first(self._read(reader), self._keep_adding(reader), _until(self._changed))
                 finally:
                     self._reader = None
 
+    def _reader_from(self, first: Mapping[Position, int]) -> TopicReader:
+        """Return one consumer for all."""
+        return TopicReader(self._kafka, tuple({topic: None for topic, _ in first}), first)
+
+    def _first(self, readers: PartitionReaders[ResidentKernel]) -> int:
+        first = readers.begin()
+        if readers.late:
+            self._is_late.set()
+        return first
+
     async def _read(self, reader: TopicReader) -> None:
-        clock = SystemClock()
         async for batch in reader.batches():
-            until = steady_now() + SLICE
-            for record in batch:
-                self._take(record)
-                if steady_now() > until:
-                    # hundreds of rows, each for hundreds of apps, take most of a second
-                    await clock.sleep(0)
-                    until = steady_now() + SLICE
-                if self._unflushed >= ROWS_BETWEEN_FLUSHES:
-                    self._unflushed = 0
-                    await self._writer.flush()
+            await self._give_all(batch, PartitionReaders.due)
             if not self.kernels:
                 return
 
-    def _take(self, record: Record) -> None:
-        try:
-            row = row_of(record.value)
-        except WireError:
-            row = None
-        notes, read, given = self._notes, RowReading(), list[tuple[int, list[AppRow]]]()
-        due = self._readers[record.position].due(record.offset)
+    async def _keep_adding(self, reader: TopicReader) -> None:
+        """Read what else is read by apps that come."""
+        while True:
+            self._come.clear()
+            known = reader.next_offsets
+            first = {one: self._first(readers) for one, readers in self._readers.items() if one not in known}
+            if first:
+                await reader.add(first)
+            await self._come.wait()
+
+    async def _keep_catching_up(self) -> None:
+        """Give those that are behind their rows, by a reader of their own."""
+        while True:
+            self._is_late.clear()
+            late = {position: readers for position, readers in self._readers.items() if readers.late}
+            if not late:
+                await self._is_late.wait()
+                continue
+            async with self._reader_from({one: readers.begin_turn() for one, readers in late.items()}) as reader:
+                await run_until_first(self._read_in_turn(reader), self._until_others_wait())
+
+    async def _read_in_turn(self, reader: TopicReader) -> None:
+        async for batch in reader.batches():
+            await self._give_all(batch, PartitionReaders.due_in_turn)
+            found = [readers.is_in_turn() for readers in self._readers.values()]
+            if not any(found):
+                return
+
+    async def _until_others_wait(self) -> None:
+        """Return once apps have come that the turn of those before them is not for."""
+        await SystemClock().sleep(TURN_SECONDS)
+        await self._is_late.wait()
+
+    async def _give_all(self, batch: Iterable[Record], due: Due) -> None:
+        clock, until = SystemClock(), steady_now() + SLICE
+        for record in batch:
+            readers = self._readers.get(record.position)
+            if readers is not None:
+                self._give(record, due(readers, record.offset))
+            if steady_now() > until:
+                # hundreds of rows, each for hundreds of apps, take most of a second
+                await clock.sleep(0)
+                until = steady_now() + SLICE
+            if self._unflushed >= ROWS_BETWEEN_FLUSHES:
+                self._unflushed = 0
+                await self._writer.flush()
+
+    def _give(self, record: Record, due: list[tuple[int, ResidentKernel]]) -> None:
+        """Give a row of the log to these apps."""
+        if not due:
+            return
+        row, notes, read, given = _row(record), self._notes, RowReading(), list[tuple[int, list[AppRow]]]()
         self._taken += 1
         is_timed = self._taken % ROWS_BETWEEN_TIMES == 0
         notes.begin_row(record.offset, len(due))
@@ -238,6 +289,9 @@ class AppWorker:
         readers = self._readers.get(kernel.position)
         if readers is not None:
             readers.remove(place)
+            if not readers:
+                del self._readers[kernel.position]
+                self._changed.set()
 
     async def _keep_saving(self) -> None:
         """Save until no app is left, if they do not come and go."""
@@ -297,6 +351,13 @@ class AppWorker:
             self._end(place, str(error))
         self._notes.end()
         return snapshot
+
+
+def _row(record: Record) -> Mapping[str, Any] | None:
+    try:
+        return row_of(record.value)
+    except WireError:
+        return None
 
 
 async def _until(event: asyncio.Event) -> None:

@@ -97,6 +97,10 @@ class HttpListener:
                 runner, self._runner = self._runner, None
                 await runner.cleanup()
 
+    def opened(self, path: str) -> Opened | None:
+        """Return what the path is open for."""
+        return self._open.get(path)
+
     async def _listening(self) -> web.AppRunner:
         application = web.Application(client_max_size=MOST_BYTES)
         application.router.add_route("*", "/{path:.*}", self._respond)
@@ -151,15 +155,23 @@ class HttpListener:
 
 @dataclass(frozen=True, slots=True)
 class FeedServer:
-    """Lets others listen to a sink's rows at its path."""
+    """Lets others listen to a sink's rows at its path, until it is closed."""
 
     listener: HttpListener
     path: str
     feed: EventFeed
 
     async def run(self) -> None:
-        """As `HttpListener.serve`."""
-        await self.listener.serve(self.path, self.feed)
+        """Open the path and return once cancelled, with the path still open: the app's last rows are yet to come.
+        Raises as `HttpListener.open`."""
+        await self.listener.open(self.path, self.feed)
+        await asyncio.Event().wait()
+
+    async def close(self) -> None:
+        """End all who listen, each behind the rows that there are."""
+        if self.listener.opened(self.path) is self.feed:
+            # else another app has the path
+            await self.listener.close(self.path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,15 @@
 
 import pytest
 
-from launch.published.placing import BUSY, CAUGHT_UP_ROWS, QUIET, belongs_elsewhere
+from launch.published.placing import (
+    BUSY,
+    CAUGHT_UP_ROWS,
+    MOST_GROUPS,
+    MOST_SHARED,
+    QUIET,
+    belongs_elsewhere,
+    shared_place,
+)
 
 
 @pytest.mark.parametrize(
@@ -26,3 +34,21 @@ from launch.published.placing import BUSY, CAUGHT_UP_ROWS, QUIET, belongs_elsewh
 )
 def test_an_app_belongs_elsewhere(busy: float, lag_rows: int, is_alone: bool, elsewhere: bool) -> None:
     assert belongs_elsewhere(busy, lag_rows, is_alone=is_alone) is elsewhere
+
+
+@pytest.mark.parametrize(
+    ("counts", "place"),
+    [
+        ([0], 0),
+        ([MOST_SHARED - 1], 0),
+        # a full one has another beside it
+        ([MOST_SHARED], 1),
+        ([MOST_SHARED, 0], 1),
+        # others have left
+        ([3, MOST_SHARED - 1], 0),
+        ([MOST_SHARED] * MOST_GROUPS, 0),
+        ([MOST_SHARED + 1] * (MOST_GROUPS - 1) + [MOST_SHARED], MOST_GROUPS - 1),
+    ],
+)
+def test_a_shared_group_is_filled_before_another_begins(counts: list[int], place: int) -> None:
+    assert shared_place(counts) == place

@@ -79,8 +79,8 @@ def test_the_message_of_a_row_that_is_given_again_says_which_it_was() -> None:
 
 async def test_rows_that_the_error_store_drops_are_counted_whoever_gave_the_newer_ones(tmp_path: Path) -> None:
     session, source = session_of(tmp_path), app_source(TEXT, "kept")
-    keeper = ErrorKeeper(session, source, {(APPS, 0): 0}, tmp_path / source.label)
-    (tmp_path / source.label).mkdir()
+    keeper = ErrorKeeper(session, source, source.label, {(APPS, 0): 0}, tmp_path / "version")
+    (tmp_path / "version").mkdir()
     rows = [AppRow(f"kept-1:0:{n}:0", "kept", "!Raw", n, {"text": "x", "_error": "no"}) for n in range(3)]
     records = [Record(APPS, 0, n, source.label, app_message(row), 1) for n, row in enumerate(rows)]
     await keeper._keep(MemoryFailedRows(SystemClock(), most=1), records)

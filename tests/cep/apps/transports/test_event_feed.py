@@ -27,7 +27,8 @@ LIMIT_SECONDS = 30.0
 @asynccontextmanager
 async def served(feed: EventFeed) -> AsyncIterator[aiohttp.ClientSession]:
     listener = HttpListener("127.0.0.1", 0, KEYS)
-    serving = asyncio.create_task(FeedServer(listener, "/prices", feed).run())
+    server = FeedServer(listener, "/prices", feed)
+    serving = asyncio.create_task(server.run())
     async with asyncio.timeout(LIMIT_SECONDS):
         while not listener.url:  # noqa: ASYNC110 - the other task
             await asyncio.sleep(0)
@@ -35,6 +36,7 @@ async def served(feed: EventFeed) -> AsyncIterator[aiohttp.ClientSession]:
             yield client
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
+    await server.close()
 
 
 async def heard(answer: aiohttp.ClientResponse, count: int) -> list[ServerEvent]:
@@ -104,6 +106,17 @@ async def test_who_listens_hears_the_end_of_an_app_though_others_go_on() -> None
                 await listener.close("/prices")
                 assert f"id: id:{number}\n" in await answer.text()
     await listener.close("/other")
+
+
+async def test_an_app_that_could_not_have_a_path_leaves_it_to_the_one_that_has() -> None:
+    feed, listener = EventFeed(), HttpListener("127.0.0.1", 0, KEYS)
+    await listener.open("/prices", feed)
+    refused = FeedServer(listener, "/prices", EventFeed())
+    with pytest.raises(RowsRefusedError, match="another app has the path"):
+        await refused.run()
+    await refused.close()
+    assert listener.opened("/prices") is feed
+    await listener.close("/prices")
 
 
 UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
