@@ -153,14 +153,14 @@ async def fill(home: Path, arbitrages: int) -> dict[str, int]:
         client = system_client(f"127.0.0.1:{port}", "replicaSet=rs0&directConnection=true", own.mongodb_key)
         try:
             await client.admin.command("setParameter", 1, wiredTigerEngineRuntimeConfig=FILLING_CACHE)
-            await _fill(client[name], arbitrages)
+            await fill_database(client[name], arbitrages)
             return {each: await client[name][each].estimated_document_count() for each in (*OF_ARBITRAGES, *EXPIRING)}
         finally:
             await client.admin.command("fsync", 1)
             client.close()
 
 
-async def _fill(database: Database, arbitrages: int) -> None:
+async def fill_database(database: Database, arbitrages: int) -> None:
     documents, balances = await _session(database)
     session_id = str(documents[ARBITRAGES][0]["session_id"])
     template = Template()

@@ -7,13 +7,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
 
+from market.accounting.equity_curve import EquityPoint, thinned
 from market.money import ZERO, total
 from market.time_units import MICROSECONDS
 
 SAME_WITHIN = MICROSECONDS
 """Two trades of one route that were detected so close together are the same one: with another latency or limit a run
 may take a later sighting of an opportunity. As long as an opportunity lives by default."""
+EQUITY_SPANS = 200
+"""Of each the lowest, highest and last sum are points of a chart."""
 EIGHT_DIGITS = Decimal("0.00000001")
 Route = tuple[str, str, str]
 """Base, bought on, sold on."""
@@ -84,7 +88,7 @@ def matched(first: Iterable[RunTrade], second: Iterable[RunTrade], within: int =
 
 def figures_of(trades: Sequence[RunTrade]) -> RunFigures:
     """Return what they made."""
-    ended = sorted((one for one in trades if one.net is not None), key=lambda one: (one.ended_at or 0, _order(one)))
+    ended = _ended(trades)
     nets = [one.net for one in ended if one.net is not None]
     fees = [one.fees for one in ended]
     net = total(nets)
@@ -101,10 +105,26 @@ def figures_of(trades: Sequence[RunTrade]) -> RunFigures:
     )
 
 
+def equity_points(trades: Iterable[RunTrade]) -> tuple[EquityPoint, ...]:
+    """Return what they made so far, after each end; of many of them the peaks and falls."""
+    ended = _ended(trades)
+    sums = accumulate(one.net for one in ended if one.net is not None)
+    return thinned(zip(map(_end, ended), sums, strict=True), EQUITY_SPANS)
+
+
 def differing_texts(first: Mapping[str, str], second: Mapping[str, str]) -> dict[str, tuple[str | None, str | None]]:
     """Return name → both values if they differ, by name; None: one has no such entry."""
     pairs = {name: (first.get(name), second.get(name)) for name in sorted(first.keys() | second.keys())}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def _ended(trades: Iterable[RunTrade]) -> list[RunTrade]:
+    """Return those with a result, in the order of their ends."""
+    return sorted((one for one in trades if one.net is not None), key=lambda one: (_end(one), _order(one)))
+
+
+def _end(trade: RunTrade) -> int:
+    return trade.event_time if trade.ended_at is None else trade.ended_at
 
 
 def _order(trade: RunTrade) -> tuple[int, str]:

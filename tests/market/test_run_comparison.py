@@ -12,6 +12,7 @@ from market.accounting.run_comparison import (
     RunFigures,
     RunTrade,
     differing_texts,
+    equity_points,
     figures_of,
     matched,
 )
@@ -54,6 +55,12 @@ def test_trades_of_one_route_and_moment_are_one(
 def test_another_route_is_another_trade() -> None:
     found = matched([trade("a", 5)], [trade("b", 5, "BTC b a"), trade("c", 5, "ETH a b")])
     assert (found.both, len(found.only_second)) == ((), 2)
+
+
+def test_the_sum_so_far_follows_the_ends() -> None:
+    late, early, unended = trade("a", 5, net="-3"), trade("b", 4, net="2"), trade("c", 1, net=None)
+    assert [(one.at, one.net) for one in equity_points([late, early, unended])] == [(8, Decimal(2)), (10, Decimal(-1))]
+    assert equity_points([]) == ()
 
 
 TRADES = st.lists(

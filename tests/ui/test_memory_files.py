@@ -44,6 +44,25 @@ async def test_a_file_comes_with_its_kind_and_how_long_it_may_be_kept(
     assert (unchanged.status_code, unchanged.content) == (304, b"")
 
 
+async def test_text_goes_out_packed_to_who_reads_that_and_has_a_tag_of_its_own(
+    client: httpx.AsyncClient, folder: Path
+) -> None:
+    text = "export const one = 1;\n" * 100
+    (folder / "js" / "page.js").write_text(text)
+    packed, plain = [
+        await client.get("/static/js/page.js", headers={"Accept-Encoding": coding}) for coding in ("gzip", "identity")
+    ]
+    assert (packed.headers["content-encoding"], packed.text, plain.text) == ("gzip", text, text)
+    assert "content-encoding" not in plain.headers
+    assert int(packed.headers["content-length"]) < len(text) / 10
+    assert packed.headers["etag"] != plain.headers["etag"]
+    assert {one.headers["vary"] for one in (packed, plain)} == {"Accept-Encoding"}
+    again = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["etag"]}
+    assert (await client.get("/static/js/page.js", headers=again)).status_code == 304
+    small = await client.get("/static/font.woff2", headers={"Accept-Encoding": "gzip"})
+    assert "content-encoding" not in small.headers
+
+
 async def test_a_file_that_changed_is_read_again(client: httpx.AsyncClient, folder: Path) -> None:
     file = folder / "js" / "page.js"
     before = await client.get("/static/js/page.js")

@@ -9,7 +9,19 @@ import pytest
 
 from ui.http.page_files import ASSETS, module_chain
 from ui.page_parts.own_component import COMPONENTS
-from ui.pages.shell import ICON, OURS, PATHS, PLOT, ROOT, STREAMLIT, early_scripts, halt_button, page_shell
+from ui.pages.shell import (
+    ICON,
+    ON_PHONES,
+    OURS,
+    PATHS,
+    PLOT,
+    ROOT,
+    STREAMLIT,
+    bottom_links,
+    early_scripts,
+    halt_button,
+    page_shell,
+)
 from ui.server.application import FOLDER, SCRIPT
 
 ROUTES = {"labels.js"}
@@ -19,7 +31,7 @@ ROUTES = {"labels.js"}
 @pytest.mark.parametrize("path", PATHS)
 def test_it_is_the_file_of_streamlit_in_all_but_our_five_places(path: str) -> None:
     shell = page_shell(path)
-    added = {"</head>": early_scripts(PATHS[path]) + "</head>", ROOT: halt_button() + ROOT}
+    added = {"</head>": early_scripts(PATHS[path]) + "</head>", ROOT: halt_button() + bottom_links(path) + ROOT}
     for theirs, ours in (OURS | added).items():
         assert shell.count(ours) == 1
         shell = shell.replace(ours, theirs)
@@ -34,6 +46,11 @@ def test_it_stands_at_every_page_that_the_script_names() -> None:
     calls = (node for node in ast.walk(ast.parse(SCRIPT.read_text())) if isinstance(node, ast.keyword))
     named = {ast.literal_eval(node.value) for node in calls if node.arg == "url_path"}
     assert {"/", *(f"/{name}" for name in named)} == set(PATHS)
+
+
+def test_a_narrow_page_has_links_at_its_bottom_and_marks_its_own() -> None:
+    assert set(ON_PHONES) <= set(PATHS)
+    assert re.findall(r'href="(\S+)" aria-current="page"', bottom_links("/trades")) == ["/trades"]
 
 
 def preloaded(path: str) -> list[str]:

@@ -32,7 +32,7 @@ export class RuleForm {
     this.said = element("p", { class: "said", role: "status", "data-part": "rule-said" });
     this.windowField = field("Over", this.window);
     const asked = element("div", { class: "rule-fields" }, field("Compare the", this.how), this.windowField, field("Is", this.direction), field("Threshold", this.threshold), field("For", this.lasting), field("As", this.severity));
-    this.root = element("form", { class: "rule-form", "aria-label": "Alert rule", hidden: true }, element("div", { class: "rule-fields" }, field("Name", this.name), field("Metric", this.metric)), this.what, this.series, asked, this.destinations, this.preview, element("div", { class: "row" }, button("Keep this rule", () => this.send(), "main"), button("Cancel", cancel)), this.said);
+    this.root = element("form", { class: "rule-form", "aria-label": "Alert rule", hidden: true }, element("div", { class: "rule-fields" }, field("Name", this.name), field("Metric", this.metric)), this.what, this.series, asked, this.destinations, this.preview, element("div", { class: "row" }, element("button", { type: "submit", class: "main" }, "Keep this rule"), button("Cancel", cancel)), this.said);
     this.root.onsubmit = (event) => (event.preventDefault(), this.send());
     this.metric.onchange = () => this.showMetric({});
     this.root.addEventListener("input", () => this.ask());

@@ -14,12 +14,14 @@ export class ArbitrageLogs {
     this.place = element("div");
     this.details = element("details", { "data-name": "logs" }, element("summary", {}, "Lines of the logs that name it"), this.said, this.place);
     this.details.ontoggle = () => this.details.open && this.readOn !== this.id && this.read();
-    this.root = element("section", { class: "box", "aria-label": "Logs", "data-section": "Logs" }, element("h4", {}, "Logs"), this.details);
+    this.follow = element("a", {}, "Follow them on Health");
+    this.root = element("section", { class: "box", "aria-label": "Logs", "data-section": "Logs" }, element("h4", {}, "Logs"), this.details, this.follow);
   }
 
   choose(id) {
     this.id = id;
     this.readOn = null;
+    this.follow.href = `/health?${new URLSearchParams({ log: "all", text: id })}#log`;
     this.place.replaceChildren();
     setText(this.said, "");
     if (this.details.open) this.read();

@@ -3,7 +3,8 @@
 
 import { choice, pick } from "./choices.js";
 import { element, setText, titled } from "./elements.js";
-import { count, fullTime, MINUS, money, number, reasonName, stateName, tone } from "./format.js";
+import { count, duration, fullTime, MINUS, money, number, reasonName, stateName, tone } from "./format.js";
+import { linesChart } from "./lines_chart.js";
 import { persistentPart } from "./persistent_part.js";
 import { namedTable } from "./plain_table.js";
 import { PolledView } from "./polled_view.js";
@@ -125,10 +126,23 @@ function tablesOf(found) {
   const pairs = found.pairs.map(({ first, second, difference: by }) => [...tradeCells(first, currency), net(second.net, found.second.currency), net(by, currency)]);
   return [
     titled("Figures", namedTable("Figures of both", ["", "#A", "#B", "#B − A"], figures, "")),
+    titled("Net so far", equityChart(found)),
     titled("Settings that differ", namedTable("Settings that differ", ["Setting", "A", "B"], settings, "None that is known.")),
     ...SIDES.map((side) => aloneTable(found, side)),
     folded("In both, with another net", namedTable("Trades in both whose net differs", [...TRADE_HEADS.slice(0, -1), "#Net of A", "#Net of B", "#B − A"], pairs, "None."), found.pairs.length),
   ];
+}
+
+// Of one span by the time, else each from its own beginning.
+function equityChart(found) {
+  const { since, until } = found;
+  const lines = SIDES.map((side) => {
+    const begin = since ?? found[side].since;
+    const points = found[`${side}_equity`].map(({ at, net }) => [at - begin, net]);
+    return { name: LETTERS[side], unit: found[side].currency, end: (until ?? found[side].until) - begin, points };
+  });
+  const time = (at) => (since === null ? `after ${duration(at)}` : fullTime(since + at));
+  return linesChart("Net of both so far", lines, time);
 }
 
 function settingText(value) {

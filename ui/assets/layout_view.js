@@ -1,13 +1,15 @@
 // Which parts of Live are shown, and in what order: kept in this browser, by name too, and in the page's address, so that
-// it can be shared.
+// it can be shared; how dense it is; and the wall, which is for a screen that many look at from afar.
 
 import { choice, pick } from "./choices.js";
 import { button, element, setText } from "./elements.js";
+import { hangOnWall } from "./wall.js";
 
 const PARTS = { figures: "Figures", prices: "Prices", spreads: "Spreads and opportunities", assets: "Assets × exchanges", trades: "Trades", state: "Positions, balances, feeds and latency", signals: "Moving average signals", more: "Attribution, rejections and inventory" };
 const PARAMETER = "layout";
 const OWN = "live.layout";
 const NAMED = "live.layouts";
+const DENSE = "live.dense";
 const MOST = 20;
 const NAMES = Object.keys(PARTS);
 
@@ -22,9 +24,14 @@ export class LayoutView {
     this.saved.setAttribute("aria-label", "Saved layouts");
     this.saved.onchange = () => this.saved.value && this.take(layouts()[this.saved.value] ?? "");
     this.said = element("span", { class: "muted", role: "status" });
-    const keep = element("div", { class: "layout-row" }, this.name, button("Save", () => this.save()), this.saved, button("Forget", () => this.forget()));
+    const saving = element("div", { class: "layout-row" }, this.name, button("Save", () => this.save()), this.saved, button("Forget", () => this.forget()));
+    this.dense = element("input", { type: "checkbox" });
+    this.dense.onchange = () => (keep(DENSE, this.dense.checked ? "yes" : ""), this.showDensity());
+    const looks = element("div", { class: "layout-row" }, element("label", {}, this.dense, " Dense rows"), button("Wall", hangOnWall), element("span", { class: "muted" }, "Larger, without links; Escape ends it."));
     const rest = element("div", { class: "layout-row" }, button("As it comes", () => this.take("")), button("Copy link", () => this.copy()), this.said);
-    place.append(this.list, keep, rest);
+    place.append(this.list, saving, looks, rest);
+    this.dense.checked = kept(DENSE) === "yes";
+    this.showDensity();
     this.showSaved();
     // a link that somebody sent says more than what was last chosen here
     this.show(new URLSearchParams(location.search).get(PARAMETER) ?? kept(OWN) ?? "");
@@ -86,6 +93,10 @@ export class LayoutView {
     order.splice(to, 0, ...order.splice(from, 1));
     this.change(order);
     pressed.focus();
+  }
+
+  showDensity() {
+    this.root.toggleAttribute("data-dense", this.dense.checked);
   }
 
   save() {

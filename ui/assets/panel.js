@@ -11,6 +11,7 @@ import { MarketFilterView } from "./market_filter_view.js";
 import { MatrixView } from "./matrix_view.js";
 import { LatencyView } from "./latency_view.js";
 import { LayoutView } from "./layout_view.js";
+import { DEFINITIONS } from "./labels.js";
 import { liveFeed } from "./live_feed.js";
 import { OpportunityView } from "./opportunity_view.js";
 import { SignalsView } from "./signals_view.js";
@@ -39,6 +40,9 @@ class Panel {
     const find = (name) => parent.querySelector(`[data-part="${name}"]`);
     this.root = find("panel");
     new LayoutView(this.root, find("layout"));
+    for (const name of parent.querySelectorAll("th[scope=col]:not([title]), .figure-tile .name")) {
+      if (DEFINITIONS[name.textContent]) name.title = DEFINITIONS[name.textContent];
+    }
     this.zoneWords = [...parent.querySelectorAll("[data-zone-word]")];
     marketFilter.readAddress();
     this.assets = new AssetSwitch(find("assets"));

@@ -6,6 +6,7 @@ from fastapi.responses import Response
 
 from exchanges.labels import exchange_labels
 from ui.http.memory_files import REVALIDATED
+from wording.definitions import DEFINITIONS
 from wording.labels import PROFIT_PARTS, REASONS, ROLES, STATES
 from wording.number_format import MONEY_STEPS, SIGNS
 
@@ -29,5 +30,6 @@ def labels_script() -> str:
         "PROFIT_PARTS": PROFIT_PARTS,
         "SIGNS": SIGNS,
         "DIGITS": digits,
+        "DEFINITIONS": DEFINITIONS,
     }
     return "".join(f"export const {name} = {orjson.dumps(dict(rows)).decode()};\n" for name, rows in tables.items())

@@ -1,5 +1,7 @@
 """Static files kept in memory once they were asked for."""
 
+import asyncio
+import gzip
 import os
 from collections.abc import MutableMapping
 from mimetypes import guess_type
@@ -16,19 +18,24 @@ REVALIDATED = "no-cache"
 """The browser asks each time: a new version must not run on old scripts."""
 HASHED = "public, immutable, max-age=31536000"
 """For files whose names change with their contents."""
-TEXT = ("text/", "application/javascript", "application/json")
+TEXT = ("text/", "application/javascript", "application/json", "image/svg")
+PACKED_FROM = 1_024
+"""Bytes; a smaller file is not worth it."""
+LEVEL = 5
+"""Beyond it a file of Streamlit's takes twice the time for two hundredths less."""
 
 
 class MemoryFiles(StaticFiles):
     """Static files from memory. A page loads a hundred at once; Starlette reads each again, in pieces of 64 KiB through
     a thread, which takes several times as long as sending it from memory. A file that has changed on disk is read
-    again."""
+    again. Text goes out packed by gzip, packed once for all who ask: a third of its size counts on a slow line."""
 
     def __init__(self, directory: Path, cache_control: str) -> None:
         super().__init__(directory=directory)
         self._cache_control = cache_control
         self._read: dict[str, tuple[str, bytes]] = {}
         """ETag and content by path."""
+        self._packed: dict[str, tuple[str, asyncio.Task[bytes]]] = {}
 
     async def get_response(self, path: str, scope: MutableMapping[str, Any]) -> Response:
         if scope["method"] not in ("GET", "HEAD"):
@@ -37,8 +44,14 @@ class MemoryFiles(StaticFiles):
         if stat is None or not S_ISREG(stat.st_mode):
             raise HTTPException(404)
         tag, content = self._content(found, stat)
-        response = Response(content, headers={"etag": tag, "cache-control": self._cache_control})
-        response.headers["content-type"] = _media_type(found)
+        kind = _media_type(found)
+        headers = {"content-type": kind, "cache-control": self._cache_control}
+        if kind.startswith(TEXT) and len(content) >= PACKED_FROM:
+            headers["vary"] = "Accept-Encoding"
+            if "gzip" in Headers(scope=scope).get("accept-encoding", ""):
+                content = await self._pack(found, tag, content)
+                tag, headers["content-encoding"] = f'{tag[:-1]}-gzip"', "gzip"
+        response = Response(content, headers=headers | {"etag": tag})
         if self.is_not_modified(response.headers, Headers(scope=scope)):
             return NotModifiedResponse(response.headers)
         return response
@@ -56,6 +69,14 @@ class MemoryFiles(StaticFiles):
         if known is None or known[0] != tag:
             known = self._read[path] = tag, Path(path).read_bytes()
         return known
+
+    async def _pack(self, path: str, tag: str, content: bytes) -> bytes:
+        """Return it packed; in a thread: the loop serves the kill switch."""
+        known = self._packed.get(path)
+        if known is None or known[0] != tag:
+            packing = asyncio.create_task(asyncio.to_thread(gzip.compress, content, LEVEL, mtime=0))
+            known = self._packed[path] = tag, packing
+        return await asyncio.shield(known[1])
 
 
 def _media_type(path: str) -> str:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from urllib.parse import quote
 
+from wording.definitions import DEFINITIONS
+
 CSS = """
 <style>
 .rows, .figures { --faint: color-mix(in srgb, currentColor 16%, transparent); --good: light-dark(#0d6b3d, #4bd08c);
@@ -28,6 +30,7 @@ CSS = """
 .rows tr[data-open]:hover > * { background: color-mix(in srgb, currentColor 6%, transparent); }
 .rows tr[data-open] a { color: inherit; text-decoration: none; }
 .rows .number { text-align: right; }
+:is(.rows th, .figures dt)[title] { text-decoration: underline dotted; text-underline-offset: 3px; cursor: help; }
 .rows tbody th { font-weight: 500; }
 .rows .differs { background: light-dark(#fff1cc, #3d3310); }
 .rows p, .rows caption { margin: 0; padding: 12px 10px; color: var(--quiet); font-size: 13px; }
@@ -143,7 +146,8 @@ def table(
 def figures(shown: Iterable[Figure]) -> str:
     """Return HTML: the figures side by side, as many as there is room for."""
     boxes = "".join(
-        f'<div><dt>{escape(one.name)}</dt><dd class="{one.value.tone}"{_title(one.value)}>{escape(one.value.text)}'
+        f"<div><dt{_definition(one.name)}>{escape(one.name)}</dt>"
+        f'<dd class="{one.value.tone}"{_title(one.value)}>{escape(one.value.text)}'
         f"<small>{escape(one.beside)}</small></dd></div>"
         for one in shown
     )
@@ -153,7 +157,7 @@ def figures(shown: Iterable[Figure]) -> str:
 def _head(head: Head, clicks: Clicks | None) -> str:
     title = escape(head.title)
     if clicks is None or not head.column:
-        return f'<th scope="col"{_class(head, "")}>{title}</th>'
+        return f'<th scope="col"{_class(head, "")}{_definition(head.title)}>{title}</th>'
     is_descending = clicks.order == f"-{head.column}"
     if not is_descending and clicks.order != head.column:
         sorting, arrow, after = "none", "", head.column
@@ -162,7 +166,7 @@ def _head(head: Head, clicks: Clicks | None) -> str:
     else:
         sorting, arrow, after = "ascending", " ↑", f"-{head.column}"
     return (
-        f'<th scope="col" aria-sort="{sorting}"{_class(head, "")}>'
+        f'<th scope="col"{_definition(head.title)} aria-sort="{sorting}"{_class(head, "")}>'
         f'<button type="button" data-sort="{after}">{title}{arrow}</button></th>'
     )
 
@@ -195,6 +199,11 @@ def _cell(head: Head, cell: Cell | str, tag: str) -> str:
 def _class(head: Head, tone: str) -> str:
     names = " ".join(filter(None, ("number" if head.is_number else "", tone)))
     return f' class="{names}"' if names else ""
+
+
+def _definition(name: str) -> str:
+    words = DEFINITIONS.get(name)
+    return "" if words is None else f' title="{escape(words, quote=True)}"'
 
 
 def _title(cell: Cell) -> str:

@@ -53,6 +53,7 @@ COMPONENTS = {
     "arbitrage_page": Files(STEERING_HTML, (*MARKET_CSS, "assets/arbitrage.css"), "arbitrage_page.js"),
     "alerts_view": Files(STEERING_HTML, (*STEERING_CSS, "assets/alerts.css"), "alerts_view.js"),
     "alert_rules": Files(STEERING_HTML, (*STEERING_CSS, "assets/alerts.css"), "alert_rules_view.js"),
+    "limits_view": Files(STEERING_HTML, (*STEERING_CSS, "assets/alerts.css"), "limits_view.js"),
     "people_view": Files(STEERING_HTML, (*MARKET_CSS, "assets/alerts.css"), "people_view.js"),
     "recordings_view": Files(STEERING_HTML, (*MARKET_CSS, "assets/alerts.css"), "recordings_view.js"),
     "comparison_view": Files(STEERING_HTML, MARKET_CSS, "comparison_view.js"),

@@ -36,10 +36,14 @@ PAGE_CSS = """
   color: light-dark(#565c64, #a3a9b3); opacity: 1 !important; }
 [data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p {
   color: light-dark(#fff, #06101f); }
+/* on a wall nobody clicks: the links give their room away, the button that halts stays */
+:root[data-wall] { --navigation: 2.75rem; }
+:root[data-wall] [data-testid="stHeader"] :is(a, button) { visibility: hidden; }
+:root[data-wall] .stMain [data-testid="stMainBlockContainer"] { zoom: 1.25; max-width: none; }
 @media (max-width: 640px) {
   :root { --navigation: 2.75rem; }
   .st-key-page_head { min-height: 84px; }
-  .stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 0.75rem 3rem; }
+  .stMain [data-testid="stMainBlockContainer"] { padding: var(--navigation) 0.75rem 5rem; }
 }
 </style>
 """

@@ -1,4 +1,4 @@
-"""The page Bots & thresholds: kill switch, assets, bots, settings, history, preview and people."""
+"""The page Bots & thresholds: kill switch, assets, bots, limits, settings, history, preview and people."""
 
 import streamlit
 
@@ -23,6 +23,7 @@ def render_bots() -> None:
     own_component("asset_form")(key="asset_form")
     render_bot_actions(dashboard)
     render_difference_actions(dashboard)
+    own_component("limits_view")(key="limits_view")
     render_settings(dashboard)
     render_history(dashboard)
     render_preview()

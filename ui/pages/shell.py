@@ -5,12 +5,14 @@ requests that fail on each visit, which the browser reports as errors. A style t
 script would shift what is already drawn.
 
 The button that halts trading stands in the file itself, with its style and script: it is there with the first paint and
-needs neither Streamlit's script nor any other file.
+needs neither Streamlit's script nor any other file. So do links at the bottom, for narrow pages, where Streamlit folds
+its own away.
 
 The scripts of our own parts are named here as well: the browser loads them beside Streamlit's own. Otherwise it would
 ask for them once Streamlit has drawn the part, and then for the imports of each, one level after the other.
 """
 
+from html import escape
 from pathlib import Path
 
 import streamlit
@@ -25,13 +27,22 @@ PATHS = {
     "/arbitrage": ("header.js", "signing_in.js", "arbitrage_page.js"),
     "/opportunities": ("header.js",),
     "/trades": ("header.js", "table_clicks.js"),
-    "/bots": ("header.js", "signing_in.js", "kill_switch.js", "asset_form.js", "settings_form.js", "people_view.js"),
+    "/bots": (
+        "header.js",
+        "signing_in.js",
+        "kill_switch.js",
+        "asset_form.js",
+        "limits_view.js",
+        "settings_form.js",
+        "people_view.js",
+    ),
     "/backtests": ("header.js", "signing_in.js", "recordings_view.js", "sweep_view.js", "comparison_view.js"),
     "/apps": ("header.js", "signing_in.js", "apps_page.js"),
     "/signals": ("header.js", "app_signals_view.js"),
     "/health": ("header.js", "alerts_view.js", "alert_rules_view.js"),
 }
 """Page of `ui/script/app.py` → the scripts of our parts on it (`own_component`)."""
+ON_PHONES = {"/": "Live", "/market": "Market", "/trades": "Trades", "/bots": "Bots", "/health": "Health"}
 PLOT = '<script defer src="/vendor/uplot/uPlot.iife.min.js"></script>'
 """For the charts of Live; `charts.js` loads it if a visit began on another page."""
 EDITOR = '<link rel="modulepreload" href="/vendor/codemirror/codemirror.js">'
@@ -53,7 +64,7 @@ def page_shell(path: str = "/") -> str:
     html = STREAMLIT.read_text()
     for theirs, ours in OURS.items():
         html = html.replace(theirs, ours)
-    html = html.replace(ROOT, f"{halt_button()}{ROOT}")
+    html = html.replace(ROOT, f"{halt_button()}{bottom_links(path)}{ROOT}")
     return html.replace("</head>", f"{early_scripts(PATHS[path])}</head>")
 
 
@@ -61,6 +72,15 @@ def halt_button() -> str:
     """Return the button, its dialog, style and script."""
     html, css, script = ((ASSETS / f"halt.{kind}").read_text() for kind in ("html", "css", "js"))
     return f"{html}<style>{css}</style><script>{script}</script>"
+
+
+def bottom_links(path: str) -> str:
+    """Return the links, with their style and script."""
+    here = {True: ' aria-current="page"', False: ""}
+    links = "".join(f'<a href="{to}"{here[to == path]}>{escape(name)}</a>' for to, name in ON_PHONES.items())
+    style = f"<style>{(ASSETS / 'bottom.css').read_text()}</style>"
+    script = '<script type="module" src="/assets/bottom_links.js"></script>'
+    return f'{style}<nav id="bottom" aria-label="Main pages">{links}</nav>{script}'
 
 
 def early_scripts(scripts: tuple[str, ...]) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import tzinfo
 from html import escape
+from urllib.parse import quote
 
 from exchanges.labels import exchange_name
 from market.instruments.markets import Market, base_and_quote
@@ -99,7 +100,7 @@ def _share(name: str, count: int, all_of_them: int) -> Figure:
 def processes_table(report: HealthReportRow, zone: tzinfo) -> str:
     rows: list[Line] = [
         [
-            one["name"],
+            Cell(one["name"], link=f"/health?log={quote(one['name'], safe='')}#log"),
             Cell(state_name(one["state"]), STATE_TONES.get(one["state"], "bad")),
             "" if one["pid"] is None else str(one["pid"]),
             moment(one["since"], zone),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import tzinfo
+from datetime import UTC, datetime, tzinfo
 from decimal import Decimal
 from typing import Literal, get_args
 
@@ -21,6 +21,7 @@ from market.accounting.performance import (
     performance_of,
 )
 from market.accounting.profit_groups import GroupedBy, ProfitGroup, ProfitLine, added, profit_by, profit_from
+from market.time_units import MICROSECONDS
 from market.trade.arbitrages import PROFIT_PARTS, ProfitAndLoss
 from store.aggregates.average_sums import AverageSum
 from store.errors import StoreError
@@ -37,6 +38,7 @@ from wording.labels import STRATEGIES
 from wording.number_format import UNKNOWN, money, percent
 
 REFRESH_SECONDS = 3.0
+ProfitSpan = Literal["Session", "Today (UTC)"]
 TimeSpan = Literal["Day", "Weekday", "Hour"]
 MOST_DAYS = 90
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -89,7 +91,7 @@ def _render(dashboard: Dashboard) -> None:
         key="trades.equity",
         alt=f"Equity of the session in {currency}, and drawdown",
     )
-    _render_split(realised, currency)
+    _render_split(realised.groups, currency, day_of(dashboard.session.clock().now()))
     _render_performance(realised, trading_days(dashboard.session, realised.groups), currency)
     if realised.averages:
         _render_averages(realised.averages, steps_of(dashboard.session.markets))
@@ -147,13 +149,25 @@ def lines_table(lines: list[ProfitLine], whole: ProfitAndLoss, by: GroupedBy) ->
 EMPTY = "No arbitrage has ended yet: realised P&L is shown as soon as the first one closes."
 
 
-def _render_split(realised: RealisedPnl, currency: str) -> None:
-    whole = total_of(realised.groups, currency)
+def _render_split(all_groups: Sequence[ProfitGroup], currency: str, today: str) -> None:
     left, right = streamlit.columns(2, gap="medium")
     with left:
         streamlit.subheader("P&L attribution", anchor=False)
+        span: ProfitSpan = (
+            streamlit.segmented_control(
+                "P&L of",
+                get_args(ProfitSpan),
+                default="Session",
+                required=True,
+                key="trades.of",
+                label_visibility="collapsed",
+            )
+            or "Session"
+        )
+        groups = tuple(one for one in all_groups if span == "Session" or one.day == today)
+        whole = total_of(groups, currency)
         streamlit.echarts_chart(
-            split_chart(whole), height=270, key="trades.split", alt="Waterfall from theoretical gross to net"
+            split_chart(whole), height=216, key=f"trades.split.{span}", alt="Waterfall from theoretical gross to net"
         )
     with right:
         streamlit.subheader("P&L by", anchor=False)
@@ -167,11 +181,16 @@ def _render_split(realised: RealisedPnl, currency: str) -> None:
             label_visibility="collapsed",
         )
         by: GroupedBy = chosen or "exchange"
-        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(realised.groups, by)]
+        lines = [replace(line, name=_line_name(line.name, by)) for line in profit_by(groups, by)]
         streamlit.echarts_chart(
-            lines_chart(lines, currency), height=216, key=f"trades.lines.{by}", alt=f"Net profit by {by}"
+            lines_chart(lines, currency), height=216, key=f"trades.lines.{span}.{by}", alt=f"Net profit by {by}"
         )
     streamlit.html(lines_table(lines, whole, by))
+
+
+def day_of(now: int) -> str:
+    """Return its day, UTC, as groups have it."""
+    return datetime.fromtimestamp(now // MICROSECONDS, UTC).strftime("%Y-%m-%d")
 
 
 def _render_performance(realised: RealisedPnl, days: Sequence[DayResult], currency: str) -> None:

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 
 from exchanges.labels import exchange_name
-from market.accounting.run_comparison import SAME_WITHIN, RunFigures, RunTrade, differing_texts, figures_of, matched
+from market.accounting.run_comparison import (
+    SAME_WITHIN,
+    RunFigures,
+    RunTrade,
+    differing_texts,
+    equity_points,
+    figures_of,
+    matched,
+)
 from market.money import ZERO, decimal_of_whole, text_of
 from ui.auth.question_turns import QuestionTurns
 from ui.rows.attribute import row_from
+from ui.rows.equity import equity_point_rows
 from ui.runs.compared_runs import MOST_TRADES, SESSION, Run, run_of, session_within
 from ui.runs.comparison_rows import (
     ComparedFigureRow,
@@ -112,6 +121,8 @@ def compared(first: Run, second: Run, span: tuple[int, int] | None) -> Compariso
         pairs=[_pair_row(pair) for pair in pairs[:SHOWN] if _gained(pair)],
         first_alone=_trade_rows(found.only_first[:SHOWN]),
         second_alone=_trade_rows(found.only_second[:SHOWN]),
+        first_equity=equity_point_rows(equity_points(first.trades)),
+        second_equity=equity_point_rows(equity_points(second.trades)),
         remarks=list(_remarks(first, second, span)),
     )
 

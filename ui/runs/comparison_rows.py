@@ -2,6 +2,8 @@
 
 from typing_extensions import TypedDict
 
+from ui.rows.equity import EquityPointRow
+
 
 class ComparedRunRow(TypedDict):
     """A backtest, or the session (`run_id` "session"). `since` and `until`: the time that it has ticks of. `is_cut`: it
@@ -63,8 +65,9 @@ class TradePairRow(TypedDict):
 class ComparisonRow(TypedDict):
     """`since` ≤ time < `until`: what both have ticks of, and all figures and trades are of; null if their times do not
     overlap: then each run's figures are of all its trades. `both`, `only_first`, `only_second` count trades; of each
-    the lists hold the first hundred by time, of the pairs those whose nets differ most. `remarks`: what to know before
-    reading it."""
+    the lists hold the first hundred by time, of the pairs those whose nets differ most. `first_equity`,
+    `second_equity`: the net of those trades by their ends, summed; of many the peaks and falls. `remarks`: what to know
+    before reading it."""
 
     first: ComparedRunRow
     second: ComparedRunRow
@@ -78,4 +81,6 @@ class ComparisonRow(TypedDict):
     pairs: list[TradePairRow]
     first_alone: list[ComparedTradeRow]
     second_alone: list[ComparedTradeRow]
+    first_equity: list[EquityPointRow]
+    second_equity: list[EquityPointRow]
     remarks: list[str]

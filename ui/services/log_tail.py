@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -16,6 +16,9 @@ LEVELS: tuple[Level, ...] = get_args(Level)
 MAX_LINES = 500
 MAX_BYTES = 1024**2
 """Bytes of a log and its rotated predecessor together; a filter searches no further back."""
+SHARED_BYTES = 128 * 1024
+"""Of each log if all are searched together, every few seconds."""
+SORTED_CHARACTERS = len("2026-01-31T23:59:59.123")
 MAX_CHARACTERS = 2_000
 """Characters of one line; a longer one is shortened in the middle."""
 MAX_READ = 5 * MAX_CHARACTERS
@@ -51,6 +54,8 @@ class LogQuestion:
     lines: int = 100
     level: Level = "DEBUG"
     text: str = ""
+    most_bytes: int = MAX_BYTES
+    """How far back a log is searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +85,26 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
     if part not in log_names(home, parts):
         raise NoLogError(f"{part} has no log here: it has written none yet, or runs on another machine.")
     path = home / "logs" / f"{part}.log"
-    current, is_cut = _end_of(path, MAX_BYTES)
+    current, is_cut = _end_of(path, question.most_bytes)
     before = b""
     if not is_cut:
-        before, is_cut = _end_of(path.with_suffix(".log.1"), MAX_BYTES - len(current))
+        before, is_cut = _end_of(path.with_suffix(".log.1"), question.most_bytes - len(current))
     fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
     is_complete = is_all and not is_cut and len(fitting) <= question.lines
     return LogTailRow(part=part, lines=fitting[-question.lines :], is_complete=is_complete)
+
+
+def newest_of_all(home: Path, parts: frozenset[str], question: LogQuestion) -> list[tuple[str, LogLineRow]]:
+    """Return the last matching lines of all logs with their parts, oldest first. Each log is searched a share as far
+    back; a line without a time stands after the one before it."""
+    found: list[tuple[str, str, LogLineRow]] = []
+    for part in log_names(home, parts):
+        time = ""
+        for row in log_tail(home, part, parts, replace(question, most_bytes=SHARED_BYTES))["lines"]:
+            time = (row["time"] or time)[:SORTED_CHARACTERS]
+            found.append((time, part, row))
+    found.sort(key=lambda one: one[0])
+    return [(part, row) for _, part, row in found[-question.lines :]]
 
 
 def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:

@@ -91,6 +91,8 @@ async def test_two_backtests_name_what_differs(api: httpx.AsyncClient, store: Mo
     assert (labels["latency_ms"], labels["taker_fees.alpha"]) == ("Order latency (ms)", "Taker fees: alpha")
     assert (found["both"], found["only_first"], found["only_second"]) == (2, 0, 1)
     assert [row["trade_id"] for row in found["second_alone"]] == ["3"]
+    assert [row["net"] for row in found["first_equity"]] == ["1", "4"]
+    assert [row["net"] for row in found["second_equity"]] == ["1", "3.5", "-0.5"]
     assert [(row["first"]["trade_id"], row["difference"]) for row in found["pairs"]] == [("2", "-0.5")]
     assert found["remarks"] == []
 
@@ -114,6 +116,8 @@ async def test_a_backtest_and_the_session_are_compared_within_the_time_of_both(
     assert [(row["trade_id"], row["why_not"]) for row in found["second_alone"]] == [("3", "too_many_open")]
     (pair,) = found["pairs"]
     assert (pair["first"]["trade_id"], pair["first"]["net"], pair["difference"]) == ("live", "1", "0.5")
+    nets = [[row["net"] for row in found[f"{side}_equity"]] for side in ("first", "second")]
+    assert nets == [["1"], ["1", "2.5"]]
     assert {row["name"]: row["first"] for row in found["settings"]}["seed"] == "as it was"
     # an earlier version kept no settings with a backtest
     assert [words for words in found["remarks"] if "settings of B are not known" in words]

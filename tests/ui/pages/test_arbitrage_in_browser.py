@@ -11,6 +11,7 @@ from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from market.trade.unwinding import advancing
 from runtime.clock import wall_now
+from session.session import Session
 from store.mongo.store import MongoTradeStore, open_store
 from streams.message_format import quote_row
 from streams.topic_writer import TopicWriter
@@ -96,14 +97,18 @@ def open_leg(served_dashboard: Served) -> None:
     async def work() -> None:
         async with await open_store(session) as store:
             await bought_alone(store, OPEN)
-        writer = TopicWriter(session.services.kafka)
-        # of in an hour: it stays fresh however slow the machine is
-        heard = wall_now() + 3_600 * MICROSECONDS
-        writer.write(TICKS, quote_row(quote(USD_MARKET, "80", "81", heard)), partition=0)
-        await writer.flush()
-        await writer.close()
+        await price_in_an_hour(session)
 
     awaited(work())
+
+
+async def price_in_an_hour(session: Session) -> None:
+    """Alpha's: it stays fresh however slow the machine is."""
+    writer = TopicWriter(session.services.kafka)
+    heard = wall_now() + 3_600 * MICROSECONDS
+    writer.write(TICKS, quote_row(quote(USD_MARKET, "80", "81", heard)), partition=0)
+    await writer.flush()
+    await writer.close()
 
 
 async def bought_alone(store: MongoTradeStore, identity: str) -> None:

@@ -1,6 +1,7 @@
 """The page Health as a script (no browser), and the tables that it is made of."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC
 
@@ -74,7 +75,7 @@ def test_the_log_of_a_part_is_shown_filtered_and_without_secrets(dashboard: Dash
     (logs / "other.log").write_text("of no part of this session")
     dashboard.answer(report_of(dashboard, "cep", "kafka"))
     app = page()
-    assert app.selectbox(key="health.log.part").options == ["cep"]
+    assert app.selectbox(key="health.log.part").options == ["All parts", "cep"]
     assert "query died: apiKey=[hidden] &lt;b&gt;" in shown(app)
     assert ">it began<" in shown(app)
     app.selectbox(key="health.log.level").select("ERROR").run()
@@ -141,5 +142,29 @@ def test_the_chart_has_a_bar_for_each_bucket() -> None:
 
 
 def test_a_log_that_goes_further_back_says_so() -> None:
-    assert "older lines" in log_lines({"part": "cep", "lines": [], "is_complete": False})
-    assert "older lines" not in log_lines({"part": "cep", "lines": [], "is_complete": True})
+    assert "older lines" in log_lines("cep", [], is_complete=False)
+    assert "older lines" not in log_lines("cep", [], is_complete=True)
+
+
+def test_all_logs_are_read_by_time_opened_by_the_address_and_stand_still_while_paused(dashboard: Dashboard) -> None:
+    logs = dashboard.session.home / "logs"
+    logs.mkdir()
+    for part_name, seconds in (("cep", (1, 4)), ("kafka", (2, 3))):
+        lines = [logged(second, f"{part_name} {second} of-one") for second in seconds]
+        (logs / f"{part_name}.log").write_text("\n".join([*lines, "at its.trace", logged(9, "of another")]))
+    dashboard.answer(report_of(dashboard, "cep", "kafka"))
+    app = AppTest.from_string(SCRIPT, default_timeout=SECONDS)
+    app.query_params["log"], app.query_params["text"] = "all", "OF-ONE"
+    app.run()
+    assert re.findall(r">(\w+ \d) of-one<", shown(app)) == ["cep 1", "kafka 2", "kafka 3", "cep 4"]
+    assert "00:00:02.000 kafka INFO" in shown(app)
+    app.toggle(key="health.log.paused").set_value(True).run()
+    (logs / "cep.log").write_text(logged(8, "cep 8 of-one"))
+    assert "cep 8" not in shown(app.run())
+    app.toggle(key="health.log.paused").set_value(False).run()
+    assert "cep 8" in shown(app)
+
+
+def logged(second: int, event: str) -> str:
+    time = f"2026-11-30T00:00:0{second}.000"
+    return json.dumps({"time": time, "level": "INFO", "logger": "made", "event": event})

@@ -127,6 +127,12 @@ def test_parts_of_live_are_chosen_moved_saved_and_shared(
         layout.get_by_role("button", name="As it comes").click()
         assert len(shown(watched)) == 8
         assert "layout=" not in page.url
+        layout.get_by_label("Dense rows").check()
+        expect(watched.part("panel")).to_have_attribute("data-dense", "")
+        layout.get_by_role("button", name="Wall").click()
+        expect(page.locator(":root[data-wall]")).to_be_attached()
+        page.keyboard.press("Escape")
+        expect(page.locator(":root[data-wall]")).not_to_be_attached()
         layout.get_by_label("Saved layouts").select_option("desk")
         assert shown(watched) == chosen
         address = page.url.partition("/?")[2]

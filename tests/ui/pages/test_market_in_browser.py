@@ -31,7 +31,7 @@ PATH = "market?base=BTC&buy=alpha BTC/USD&sell=beta BTC/EUR"
 @pytest.fixture(scope="module")
 def quoted(served_dashboard: Served) -> Served:
     """Quotes of the last forty seconds, and an arbitrage whose fills are as new."""
-    awaited(_quote_and_trade(served_dashboard.session))
+    awaited(quote_and_trade(served_dashboard.session))
     return served_dashboard
 
 
@@ -41,7 +41,7 @@ def market(chromium: Browser, quoted: Served) -> Iterator[Watched]:
         yield watched
 
 
-async def _quote_and_trade(session: Session) -> None:
+async def quote_and_trade(session: Session) -> None:
     # behind the quotes that every test begins with
     first = wall_now() + MICROSECONDS
     writer = TopicWriter(session.services.kafka)
