@@ -9,6 +9,7 @@ from tempfile import mkdtemp
 
 from backtest.detect.batch_detection import DetectionSummary, layout_of_set, store_found
 from backtest.detect.found_opportunities import count_of, sightings_of
+from backtest.detect.found_windows import windows_of
 from backtest.detect.garbage import rarely_collected
 from backtest.detect.sightings import Sighting
 from backtest.detect.workers import Workers, WorkersStoppedError
@@ -25,7 +26,7 @@ from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.cycle_trader import cycle_feed
 from backtest.simulate.quote_history import quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
-from backtest.simulate.trade_simulation import BacktestError, trade_sightings
+from backtest.simulate.trade_simulation import BacktestError, trade_sightings, trade_windows, trades_by_windows
 from market.time_units import MICROSECONDS
 from market.trade.unwinding import markets_by_symbol
 from runtime.clock import wall_now
@@ -81,9 +82,9 @@ def run_backtest(
     try:
         detection = _found(workers, tick_set, parameters, scratch / "found", course)
         with course.stage("trading"), rarely_collected():
-            trading = _traded(tick_set, scratch / "found", parameters, lambda share: watch("trading", share))
+            trading = _traded(tick_set, scratch / "found", detection, parameters, lambda share: watch("trading", share))
         with course.stage("latency"), rarely_collected():
-            costs = _costs(tick_set, scratch / "found", parameters, trading, added_ms, watch)
+            costs = _costs(tick_set, scratch / "found", detection, parameters, trading, added_ms, watch)
     finally:
         rmtree(scratch, ignore_errors=True)
     with course.stage("quality"):
@@ -160,6 +161,7 @@ def latency_costs(
 def _costs(
     tick_set: TickSet,
     found: Path,
+    detection: DetectionSummary,
     parameters: Parameters,
     trading: TradingOutcome,
     added_ms: tuple[float, ...],
@@ -167,15 +169,30 @@ def _costs(
 ) -> tuple[LatencyCost, ...]:
     def later(number: int) -> TradingOutcome:
         slower = added_latency(parameters, added_ms[number])
-        return _traded(tick_set, found, slower, lambda share: watch("latency", (number + share) / len(added_ms)))
+        return _traded(
+            tick_set, found, detection, slower, lambda share: watch("latency", (number + share) / len(added_ms))
+        )
 
     return latency_costs(trading, added_ms, spacing_of(tick_set) if added_ms else (), later)
 
 
-def _traded(tick_set: TickSet, found: Path, parameters: Parameters, report: Callable[[float], None]) -> TradingOutcome:
-    sightings = _counted(sightings_of(found, layout_of_set(tick_set)), count_of(found), report)
+def _traded(
+    tick_set: TickSet,
+    found: Path,
+    detection: DetectionSummary,
+    parameters: Parameters,
+    report: Callable[[float], None],
+) -> TradingOutcome:
+    layout = layout_of_set(tick_set)
     windows = recorded_windows(tick_set, None if parameters.follow_logged_settings else parameters.settings)
     history, markets = quote_history_of(tick_set), tick_set.manifest.markets
+    # where no id comes again
+    if detection.messages == detection.opportunities and trades_by_windows(parameters):
+        count = max(1, detection.messages)
+        return trade_windows(
+            windows_of(found, layout), history, markets, parameters, windows, lambda done: report(done / count)
+        )
+    sightings = _counted(sightings_of(found, layout), count_of(found), report)
     return trade_sightings(sightings, history, markets, parameters, windows, cycles=cycle_feed(tick_set, parameters))
 
 

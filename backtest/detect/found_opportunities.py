@@ -2,8 +2,9 @@
 live job's messages get (`cep.detection.opportunity_messages`, `streams.message_format.opportunity_of`)."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import merge
 from itertools import count
 from pathlib import Path
@@ -16,6 +17,7 @@ import orjson
 import pyarrow as pa
 
 from backtest.detect.found_runs import HITS, ROWS
+from backtest.detect.sighting_windows import Flags, ShownColumns, side_columns
 from backtest.detect.sightings import Sighting
 from cep.detection.kernel.records import NONE
 from cep.detection.market_layout import Layout
@@ -27,6 +29,7 @@ from market.prices.shown_sides import ShownSide, shown_side
 from streams.message_format import WireError, levels_of
 
 Doubles = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 Side = tuple[Price, Amount, tuple[Level, ...]]
 Value = TypeVar("Value")
 DIGITS = 32
@@ -36,7 +39,6 @@ _READ = (
     *("base", "offset", "received_time", "pair", "settings_version", "opportunity_lifetime"),
     *("gross_bps", "fee_bps", "net_bps", "buy_age", "sell_age", *_MADE_FROM),
 )
-_FIGURES = ("base", "offset", "received_time", "opportunity_lifetime", "net_bps", "buy_age", "sell_age")
 _TIMES = ("exchange_time", "received_time")
 
 
@@ -53,7 +55,7 @@ class FoundId:
 
 def count_of(folder: Path) -> int:
     """Return how many were stored."""
-    return sum(len(hits) for path in _files(folder) for hits, _ in _batches(path))
+    return sum(len(hits) for path in files_of(folder) for hits, _ in _stored(path))
 
 
 def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
@@ -64,13 +66,13 @@ def opportunities_of(folder: Path, layout: Layout) -> Iterator[Opportunity]:
 
 def sightings_of(folder: Path, layout: Layout) -> Iterator[Sighting]:
     """Return the same, each whole only once somebody asks for it."""
-    return merge(*(_sightings(path, layout) for path in _files(folder)), key=_order)
+    return merge(*(_sightings(path, layout) for path in files_of(folder)), key=_order)
 
 
 def found_ids(folder: Path) -> Iterator[FoundId]:
     """Return the id of each, file by file."""
-    for path in _files(folder):
-        for hits, rows in _batches(path):
+    for path in files_of(folder):
+        for hits, rows in _stored(path):
             quotes = _Rows(rows)
             columns = (hits[name].to_pylist() for name in ("base", "offset", "pair", "net_bps", *_MADE_FROM))
             for base, offset, pair, net_bps, *places in zip(*columns, strict=True):
@@ -82,11 +84,11 @@ def _order(one: Sighting) -> tuple[int, str, int, str, str]:
     return one.event_time, base, one.offset, buy_exchange, sell_exchange
 
 
-def _files(folder: Path) -> list[Path]:
+def files_of(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*{HITS}"))
 
 
-def _batches(path: Path) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
+def _stored(path: Path) -> Iterator[tuple[pa.RecordBatch, pa.RecordBatch]]:
     """Return (hits, their rows), batch by batch. No file is open meanwhile: a cluster may have written thousands."""
     beside = path.with_name(path.name.removesuffix(HITS) + ROWS)
     for number in count():
@@ -154,45 +156,85 @@ def _shown_of(
 
 
 def _sightings(path: Path, layout: Layout) -> Iterator[Sighting]:
-    for hits, rows in _batches(path):
-        yield from _Batch(hits, rows, layout).sightings()
+    for batch in batches_of(path, layout):
+        yield from map(batch.sighting, range(len(batch)))
 
 
-class _Batch:
+def batches_of(path: Path, layout: Layout) -> Iterator["FoundBatch"]:
+    """Return the batches of a file, in order. Raises WireError for a number that is not finite."""
+    for hits, rows in _stored(path):
+        yield FoundBatch(hits, rows, layout)
+
+
+class FoundBatch:
     """One batch of hits with its rows: the source of its sightings, by their places in it."""
 
     def __init__(self, hits: pa.RecordBatch, rows: pa.RecordBatch, layout: Layout) -> None:
         for name in ("gross_bps", "fee_bps", "net_bps"):
             _finite(hits[name].to_numpy())
+        self._hits, self._texts = hits, rows
         self._rows = _Rows(rows)
         self._layout = layout
         self._pairs = layout.pairs
         self._currencies = [slot.quote_currency for slot in layout.slots]
         self._columns: dict[str, list[Any]] = {name: hits[name].to_pylist() for name in _READ}
-        self._profits: list[float] = _finite(_expected_profits(hits, rows)).tolist()
+        self.expected_profits = _finite(_expected_profits(hits, rows))
+        self._profits: list[float] = self.expected_profits.tolist()
         self._places = list(zip(*(self._columns[name] for name in _MADE_FROM), strict=True))
 
-    def sightings(self) -> Iterator[Sighting]:
-        columns, ids, currency = self._columns, self._rows.ids, self._layout.settlement
-        exchanges, symbols = self._rows.exchanges, self._rows.symbols
-        read = (columns[name] for name in _FIGURES)
-        figures = zip(self._places, self._profits, *read, strict=True)
-        for number, (places, profit, base, offset, time, lifetime, net, buy_age, sell_age) in enumerate(figures):
-            buy, sell, *_ = places
-            yield Sighting(
-                self,
-                number,
-                "|".join([ids[place] for place in places if place != NONE]),
-                (base, exchanges[buy], symbols[buy], exchanges[sell], symbols[sell]),
-                offset,
-                time,
-                time + lifetime,
-                net,
-                profit,
-                currency,
-                buy_age,
-                sell_age,
-            )
+    def __len__(self) -> int:
+        return len(self._profits)
+
+    def column(self, name: str) -> Any:
+        """Return a column of numbers of the hits."""
+        return self._hits[name].to_numpy()
+
+    @cached_property
+    def bases(self) -> tuple[Integers, list[str]]:
+        """Return a number for each hit, and the bases that the numbers stand for."""
+        words = self._hits["base"].dictionary_encode()
+        return words.indices.to_numpy().astype(np.int64), [str(word) for word in words.dictionary.to_pylist()]
+
+    def books(self, start: int, end: int) -> tuple[ShownColumns, ShownColumns]:
+        """Return the asks and the bids of these hits."""
+        buys, sells = (self.column(name)[start:end] for name in ("buy_quote", "sell_quote"))
+        return self._sides("ask", buys, self._rows.shown_asks), self._sides("bid", sells, self._rows.shown_bids)
+
+    def uses(self, ids: Collection[str]) -> Flags:
+        """Return which hits are made from one of these quotes."""
+        rows = [place for place, one in enumerate(self._rows.ids) if one in ids]
+        return np.isin(self.column("buy_quote"), rows) | np.isin(self.column("sell_quote"), rows)
+
+    def _sides(self, name: str, places: Integers, shown: Callable[[int], ShownSide]) -> ShownColumns:
+        used, inverse = np.unique(places, return_inverse=True)
+        rows = self._texts.take(used)
+        if rows[f"{name}s"].null_count < len(rows):
+            return side_columns([shown(place) for place in used.tolist()]).taken(inverse)
+        # the best level is all there is
+        price, amount = (rows[one].cast(pa.float64()).to_numpy() for one in (name, f"{name}_amount"))
+        return ShownColumns(price, amount, price, (price > 0) & (amount > 0)).taken(inverse)
+
+    def sighting(self, number: int) -> Sighting:
+        columns, rows, places = self._columns, self._rows, self._places[number]
+        buy, sell, *_ = places
+        time = columns["received_time"][number]
+        return Sighting(
+            source=self,
+            number=number,
+            identity="|".join([rows.ids[place] for place in places if place != NONE]),
+            pair=(
+                *(columns["base"][number], rows.exchanges[buy], rows.symbols[buy]),
+                *(rows.exchanges[sell], rows.symbols[sell]),
+            ),
+            offset=columns["offset"][number],
+            event_time=time,
+            expires_at=time + columns["opportunity_lifetime"][number],
+            net_bps=columns["net_bps"][number],
+            expected_profit=self._profits[number],
+            currency=self._layout.settlement,
+            buy_age=columns["buy_age"][number],
+            sell_age=columns["sell_age"][number],
+        )
 
     def asks(self, number: int) -> ShownSide:
         return self._rows.shown_asks(self._places[number][0])

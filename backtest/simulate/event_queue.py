@@ -33,6 +33,11 @@ class EventQueue:
     def now(self) -> int:
         return self._now
 
+    @property
+    def next_event(self) -> int | None:
+        """Return when the next pending event is; None without one."""
+        return self._heap[0][0] if self._heap else None
+
     async def sleep(self, seconds: float) -> None:
         await _Until(self._now + round(seconds * MICROSECONDS))
 

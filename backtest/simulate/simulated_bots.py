@@ -90,7 +90,7 @@ class SimulatedBots:
         self.missed = 0
         """Opportunities that had expired by the time of the decision."""
         self._limits = NotionalLimits()
-        self._refusals = StandingRefusals(self.cache, self._markets, self.bounds)
+        self.refusals = StandingRefusals(self.cache, self._markets, self.bounds)
         self._advance = advancing(markets)
         self._health = {name: ExchangeHealthWatch(name, store, self.cache, wall_clock=agenda.now) for name in accounts}
         self._reserver = self._one_reserver(sized)
@@ -115,7 +115,7 @@ class SimulatedBots:
             self.missed += 1
             return EXPIRED
         # most opportunities end here, before they are whole
-        reason = self._refusals.reason(one, now)
+        reason = self.refusals.reason(one, now)
         if reason is None:
             return self._decided(one)
         self.rejections.count(reason)
@@ -126,7 +126,7 @@ class SimulatedBots:
         opportunity = one.opportunity
         reason = settings_rejection(opportunity, self._markets, self.cache.settings)
         if reason in (None, BELOW_THRESHOLD):
-            self._refusals.let_through(one.pair)
+            self.refusals.let_through(one.pair)
         if reason is not None and not self._may_bring_back(opportunity, reason):
             self.rejections.reject(opportunity, reason, self._agenda.now())
             return reason
@@ -134,7 +134,7 @@ class SimulatedBots:
         is_begun = self._follow(opportunity.opportunity_id)
         rejected = self.rejections.newest_reason(opportunity.opportunity_id)
         if not is_begun:
-            self._refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
+            self.refusals.learn(one, self._agenda.now(), rejected, partial(self._reserver.context, opportunity))
         return rejected if is_begun or rejected is not None else EXPIRED
 
     def _may_bring_back(self, opportunity: Opportunity, reason: str) -> bool:
@@ -149,7 +149,7 @@ class SimulatedBots:
     def see_balances(self, places: Iterable[tuple[str, str]]) -> None:
         """Learn that others than these bots moved those balances: (exchange, currency)."""
         self.cache.update_some_balances(self._store.balances.of(places))
-        self._refusals.changed()
+        self.refusals.changed()
 
     def see_order(self, exchange: str, value: Decimal) -> None:
         """Learn that an order has ended that the rate limits and the fees count; `value` in the settlement currency."""
@@ -161,7 +161,11 @@ class SimulatedBots:
 
     def tradable(self, one: Sighting) -> Decimal:
         """Return what one trade on it could have had now."""
-        if self._refusals.misses_nothing(one, self._agenda.now()):
+        return self.tradable_at(one, self._agenda.now())
+
+    def tradable_at(self, one: Sighting, now: int) -> Decimal:
+        """Return the same at another time, by what is known now."""
+        if self.refusals.misses_nothing(one, now):
             return ZERO
         return tradable_profit(one.opportunity, self.bounds(one.opportunity))
 
@@ -223,7 +227,7 @@ class SimulatedBots:
             return False
         self.cache.update_arbitrage(arbitrage)
         self.cache.update_some_balances(self._store.balances.of(_places(arbitrage)))
-        self._refusals.changed()
+        self.refusals.changed()
         if arbitrage.state in OPEN_STATES:
             self._work_on(arbitrage)
         return True
@@ -265,7 +269,7 @@ class SimulatedBots:
         self._health[exchange].record_failure(kind, subject)
         run_to_end(self._health[exchange].write())
         self._health[exchange].observe(run_to_end(self._store.overview()))
-        self._refusals.changed()
+        self.refusals.changed()
 
 
 def _places(arbitrage: Arbitrage) -> Iterator[tuple[str, str]]:

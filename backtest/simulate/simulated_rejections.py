@@ -33,9 +33,10 @@ class RejectionCounts:
             self.count(reason)
             self._newest = (opportunity.opportunity_id, reason)
 
-    def count(self, reason: str) -> None:
-        """Count an opportunity that nobody else rejects."""
-        self._counts[reason] = self._counts.get(reason, 0) + 1
+    def count(self, reason: str, number: int = 1) -> None:
+        """Count so many opportunities that nobody else rejects."""
+        if number:
+            self._counts[reason] = self._counts.get(reason, 0) + number
 
     def newest_reason(self, identity: str) -> str | None:
         """Return why the opportunity that was decided upon last was rejected; None if it was not."""

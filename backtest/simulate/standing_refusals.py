@@ -25,6 +25,7 @@ from market.prices.opportunities import Opportunity
 from market.trade.unwinding import Markets
 
 BELOW_THRESHOLD, COOLING_DOWN, NO_BALANCE = "below_threshold", "cooling_down", "insufficient_balance"
+TOO_SMALL = "too_small"
 BY_STATE = frozenset(
     (
         *("stopping", "unexplained_difference", "too_many_open", "pair_busy", COOLING_DOWN),
@@ -39,7 +40,7 @@ Bounds = Callable[[Opportunity], TradeBounds]
 
 
 @dataclass(frozen=True, slots=True)
-class _Standing:
+class Standing:
     """Holds for opportunities of one pair that no earlier check refuses."""
 
     reason: str
@@ -58,7 +59,7 @@ class StandingRefusals:
         self._cache = cache
         self._markets = markets
         self._bounds = bounds
-        self._standing: dict[MarketPair, _Standing | None] = {}
+        self._standing: dict[MarketPair, Standing | None] = {}
         """None: nothing could be proved."""
         self._settings: Settings | None = None
         """The settings that what follows is of."""
@@ -82,12 +83,24 @@ class StandingRefusals:
             # it depends on what lies where
             return None
         standing = self._holding(one, now)
-        return None if standing is None or not self._passes(one, now, settings) else standing.reason
+        if standing is None or not self._passes(one, now, settings):
+            return None
+        if standing.shortage is None:
+            return standing.reason
+        return standing.shortage.reason(one.source.asks(one.number), one.source.bids(one.number))
 
     def misses_nothing(self, one: Sighting, now: int) -> bool:
         """Return whether one that `reason` refused just now misses no profit for certain."""
         standing = self._holding(one, now)
         return standing is not None and standing.misses_nothing
+
+    def of_pair(self, pair: MarketPair) -> tuple[float, bool, Standing | None]:
+        """Return what a pair is refused by: the threshold in force, whether its settings refuse nothing but a narrow
+        spread, and what stands; `reason` says what else has to hold."""
+        settings = self._cache.settings
+        if settings is not self._settings:
+            self._follow(settings)
+        return self._threshold(pair, settings), pair in self._let_through, self._standing.get(pair)
 
     def let_through(self, pair: MarketPair) -> None:
         """Learn that the settings refuse nothing of this pair but its spread; trades on one exchange have none."""
@@ -130,7 +143,7 @@ class StandingRefusals:
             known = self._thresholds[pair] = settings.threshold(base, buy, sell)
         return known
 
-    def _holding(self, one: Sighting, now: int) -> _Standing | None:
+    def _holding(self, one: Sighting, now: int) -> Standing | None:
         standing = self._standing.get(one.pair)
         if standing is None or now >= standing.until:
             return None
@@ -138,7 +151,7 @@ class StandingRefusals:
         if shortage is None:
             return standing
         source, number = one.source, one.number
-        is_short = shortage.holds(source.asks(number), source.bids(number))
+        is_short = shortage.reason(source.asks(number), source.bids(number)) is not None
         return standing if is_short and not source.has_rates(number) and self._is_unused(one) else None
 
     def _is_unused(self, one: Sighting) -> bool:
@@ -154,15 +167,15 @@ class StandingRefusals:
         is_sound = source.asks(number).is_sound and source.bids(number).is_sound
         return is_sound and not is_too_new(min(buy_age, sell_age), since)
 
-    def _by_state(self, context: DecisionContext, reason: str) -> _Standing | None:
+    def _by_state(self, context: DecisionContext, reason: str) -> Standing | None:
         risk = context.risk
         # sizing may have said the same of a limit, for a reason that depends on the prices
         if risk is None or early_rejection(context, self._markets) != reason:
             return None
         ends = risk.pair_reserved_at + context.settings.cool_down_ms * 1_000
-        return _Standing(reason, ends - self._cache.server_ahead if reason == COOLING_DOWN else inf)
+        return Standing(reason, ends - self._cache.server_ahead if reason == COOLING_DOWN else inf)
 
-    def _by_balance(self, context: DecisionContext) -> _Standing | None:
+    def _by_balance(self, context: DecisionContext) -> Standing | None:
         if early_rejection(context, self._markets) is not None:
             return None
         opportunity, settings = context.opportunity, context.settings
@@ -175,7 +188,7 @@ class StandingRefusals:
         dearest = replace(context, opportunity=_at(opportunity, shortage.asks.high, shortage.bids.high))
         if early_rejection(dearest, self._markets) is not None:
             return None
-        return _Standing(NO_BALANCE, inf, shortage, self._is_too_small(opportunity, shortage.asks, shortage.bids))
+        return Standing(NO_BALANCE, inf, shortage, self._is_too_small(opportunity, shortage.asks, shortage.bids))
 
     def _is_too_small(self, opportunity: Opportunity, asks: PriceRange, bids: PriceRange) -> bool:
         """Return whether even the most that may be traded, at low prices, is below the least at high ones."""

@@ -5,12 +5,15 @@ Nothing looks ahead: an event sees only what came before it, so no later row cha
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
+import numpy as np
+
+from backtest.detect.sighting_windows import SightingWindow
 from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import SimulatedEquityPoint, TradingOutcome
@@ -18,6 +21,7 @@ from backtest.simulate.cycle_trader import CycleFeed, CycleTrader
 from backtest.simulate.event_queue import EventQueue, run_to_end
 from backtest.simulate.quote_history import QuoteHistory
 from backtest.simulate.recorded_windows import needs_windows
+from backtest.simulate.refused_runs import RefusedRuns
 from backtest.simulate.seen_spreads import SpreadStatistics, lifetime_of
 from backtest.simulate.settings_changes import SettingsChange
 from backtest.simulate.simulated_account import Conditions, SimulatedAccount
@@ -46,6 +50,9 @@ WINDOW_DELAY = (1 + WINDOW_BATCH_SECONDS) * MICROSECONDS
 """Longest time from the end of a spread window until live bots have it: a row a second past it, then a batch."""
 UNHEARD = logging.NullHandler()
 """The bots' warnings are about simulated events that the outcome has already: no terminal should show them."""
+
+
+UNORDERED = "opportunities must come in the order of their time"
 
 
 class BacktestError(ValueError):
@@ -84,13 +91,74 @@ def trade_sightings(
     `windows` by their ends, for the rules that need earlier spreads, read only as far as one of them does; None: those
     rules have none. `cycles`: traded beside them; at one moment pairs come first. Raises BacktestError.
     """
-    # here, because a sweep trades in Spark's workers; a handler that is there already is not added again
-    logging.getLogger("bots").addHandler(UNHEARD)
-    simulation = _Simulation(history, markets, parameters, sized, cycles)
-    spreads = SpreadStatistics()
-    coming = _Coming(windows)
-    bots = simulation.bots
+    run = _Run(history, markets, parameters, windows, sized, cycles)
     for together in _bursts(_each_once(sightings), parameters):
+        run.decide(together)
+    return run.finished()
+
+
+def trade_windows(
+    found: Iterable[SightingWindow],
+    history: QuoteHistory,
+    markets: tuple[Market, ...],
+    parameters: Parameters,
+    windows: Iterable[SpreadWindow] | None = None,
+    report: Callable[[int], None] = lambda _: None,
+    sized: Size = size,
+) -> TradingOutcome:
+    """Trade the same as `trade_sightings`, from columns; no id may come again, and neither cycles nor rate limits nor
+    fees by volume nor transfers are traded by. What is refused for certain is passed over by whole runs. `report` gets
+    how many sightings are done."""
+    run = _Run(history, markets, parameters, windows, sized, None)
+    refused = RefusedRuns(run.bots, run.spreads, run.simulation.decision)
+    last = done = 0
+    for window in found:
+        place, times = 0, window.figures.times
+        if len(window) and (int(times[0]) < last or (np.diff(times) < 0).any()):
+            raise BacktestError(UNORDERED)
+        last = int(times[-1]) if len(window) else last
+        while place < len(window):
+            count = refused.passed(window, place, run.simulation.agenda.next_event)
+            if count == 0:
+                run.decide([window.sighting(place)])
+            place += max(count, 1)
+            report(done + place)
+        done += len(window)
+    return run.finished()
+
+
+def trades_by_windows(parameters: Parameters) -> bool:
+    """Return whether to trade by `trade_windows`: not where more than sightings and events moves the bots, nor where
+    trades that bring inventory back make narrow spreads uncertain."""
+    rules = parameters.rebalancing
+    is_rebalanced = parameters.settings.rebalancing_bps > 0 or (rules is not None and rules.is_on)
+    is_plain = not parameters.rate_limits and not parameters.fee_tiers
+    return is_plain and not is_rebalanced and parameters.cycles is None
+
+
+class _Run:
+    """One backtest while it trades."""
+
+    def __init__(
+        self,
+        history: QuoteHistory,
+        markets: tuple[Market, ...],
+        parameters: Parameters,
+        windows: Iterable[SpreadWindow] | None,
+        sized: Size,
+        cycles: CycleFeed | None,
+    ) -> None:
+        # here, because a sweep trades in Spark's workers; a handler that is there already is not added again
+        logging.getLogger("bots").addHandler(UNHEARD)
+        self.simulation = _Simulation(history, markets, parameters, sized, cycles)
+        self.bots = self.simulation.bots
+        self.spreads = SpreadStatistics()
+        self._coming = _Coming(windows)
+        self._has_history = windows is not None
+
+    def decide(self, together: list[Sighting]) -> None:
+        """Let the bots decide on what was found at one moment."""
+        simulation, bots = self.simulation, self.bots
         simulation.rebalance(together[0].event_time, together[0].currency)
         simulation.trade_cycles(together[0].event_time)
         decided = together[0].event_time + simulation.decision
@@ -98,13 +166,16 @@ def trade_sightings(
             simulation.agenda.advance(decided)
         for one in bots.best_first(together):
             if needs_windows(bots.cache.settings, one.net_bps):
-                for window in coming.known_at(decided):
+                for window in self._coming.known_at(decided):
                     bots.cache.update_window(window)
             simulation.agenda.advance(decided)
-            spreads.see(one, bots.decide(one), bots.tradable)
-    simulation.trade_cycles(None)
-    simulation.agenda.finish()
-    return simulation.outcome(spreads, has_history=windows is not None)
+            self.spreads.see(one, bots.decide(one), bots.tradable)
+
+    def finished(self) -> TradingOutcome:
+        """Return the outcome, once all is over."""
+        self.simulation.trade_cycles(None)
+        self.simulation.agenda.finish()
+        return self.simulation.outcome(self.spreads, has_history=self._has_history)
 
 
 class _Coming:
@@ -253,7 +324,7 @@ def _each_once(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     last = 0
     for one in sightings:
         if one.event_time < last:
-            raise BacktestError("opportunities must come in the order of their time")
+            raise BacktestError(UNORDERED)
         last = one.event_time
         if one.identity not in seen:
             seen.add(one.identity)

@@ -6,17 +6,19 @@ the highest age finds all that any set would. What a set alone would have emitte
 `cep.detection.net_spreads` in the same IEEE doubles and the same order of operations, to the last bit.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backtest.detect.sighting_windows import Figures, ShownColumns, SightingWindow, side_columns
 from backtest.detect.sightings import Sighting, sighting_of
 from backtest.parameters import Parameters
 from market.decide.settings import Settings
+from market.prices.episodes import MarketPair, pair_of
 from market.prices.opportunities import FxRate, Opportunity, OpportunityLeg
 from tick_sets.rows.arrow_columns import MarketKey, with_column
 from tick_sets.sets.exchange_times import COLUMNS, feed_delays, seen_times, trusted_markets
@@ -59,6 +61,40 @@ class _Columns:
     sell_exchange: npt.NDArray[np.intp]
 
 
+@dataclass(slots=True, eq=False)
+class _Priced:
+    """What a set would have emitted, by their places among the candidates, with its own figures of all."""
+
+    settings: Settings
+    rows: Integers
+    fee_bps: Doubles
+    net_bps: Doubles
+    profits: Doubles
+    made: dict[int, Sighting] = field(default_factory=dict)
+    """Those that somebody asked for."""
+
+    @property
+    def lifetime(self) -> int:
+        """Return how long each lives, microseconds."""
+        return self.settings.opportunity_lifetime_ms * 1_000
+
+    def sighting(self, opportunities: Sequence[Opportunity], row: int) -> Sighting:
+        known = self.made.get(row)
+        if known is None:
+            known = self.made[row] = sighting_of(self._whole(opportunities[row], row))
+        return known
+
+    def _whole(self, one: Opportunity, row: int) -> Opportunity:
+        return replace(
+            one,
+            settings_version=self.settings.version,
+            fee_bps=float(self.fee_bps[row]),
+            net_bps=float(self.net_bps[row]),
+            expected_profit=float(self.profits[row]),
+            expires_at=one.event_time + self.lifetime,
+        )
+
+
 class Candidates:
     """All that the widest settings emitted, in the order in which they are traded.
 
@@ -71,14 +107,77 @@ class Candidates:
         legs = [(one.buy.exchange, one.sell.exchange) for one in self.opportunities]
         self._exchanges = sorted({name for pair in legs for name in pair})
         self._columns = _columns(self.opportunities, rate_ages, self._exchanges)
-        self._last: tuple[object, tuple[Sighting, ...]] | None = None
+        places: dict[MarketPair, int] = {}
+        codes = [places.setdefault(pair_of(one), len(places)) for one in self.opportunities]
+        self._pairs, self._codes = tuple(places), np.array(codes, dtype=np.int64)
+        self._times = np.array([one.event_time for one in self.opportunities], dtype=np.int64)
+        self._ages = tuple(
+            np.array([leg.age for leg in legs], dtype=np.int64)
+            for legs in ([one.buy for one in self.opportunities], [one.sell for one in self.opportunities])
+        )
+        self._has_rates = np.array([bool(one.fx) for one in self.opportunities], dtype=np.bool_)
+        numbers: dict[str, int] = {}
+        ids = [numbers.setdefault(one.opportunity_id, len(numbers)) for one in self.opportunities]
+        self._ids = np.array(ids, dtype=np.int64)
+        self._comes_again = len(numbers) < len(ids)
+        self._books: tuple[ShownColumns, ShownColumns] | None = None
+        self._last: tuple[object, _Priced] | None = None
 
     def under(self, settings: Settings) -> tuple[Opportunity, ...]:
         """Return what detection with `settings` alone would emit; LookupError if an exchange has no fee in them."""
-        return tuple(one.opportunity for one in self.sightings_under(settings))
+        priced = self._priced(settings)
+        return tuple(priced.sighting(self.opportunities, row).opportunity for row in priced.rows.tolist())
 
-    def sightings_under(self, settings: Settings) -> tuple[Sighting, ...]:
-        """Return sightings of the same."""
+    def window_under(self, settings: Settings, start: int | None = None, end: int | None = None) -> SightingWindow:
+        """Return sightings of the same, from `start` to before `end`; of several with one id the first. LookupError as
+        above."""
+        priced, rows = self._priced(settings), self._priced(settings).rows
+        times = self._times[rows]
+        first = 0 if start is None else int(np.searchsorted(times, start))
+        rows = rows[first : len(rows) if end is None else int(np.searchsorted(times, end))]
+        if self._comes_again:
+            rows = rows[np.sort(np.unique(self._ids[rows], return_index=True)[1])]
+        columns = self._columns
+        numbers = rows.tolist()
+        return SightingWindow(
+            pairs=self._pairs,
+            figures=Figures(
+                codes=self._codes[rows],
+                times=self._times[rows],
+                expires=self._times[rows] + priced.lifetime,
+                net_bps=priced.net_bps[rows],
+                profits=priced.profits[rows],
+                buy_ages=self._ages[0][rows],
+                sell_ages=self._ages[1][rows],
+                buy_prices=columns.buy_price[rows],
+                sell_prices=columns.sell_price[rows],
+                has_rates=self._has_rates[rows],
+            ),
+            currency=self.opportunities[0].currency if self.opportunities else "",
+            sighting=lambda place: priced.sighting(self.opportunities, numbers[place]),
+            read_books=lambda: self._books_at(rows),
+            uses=lambda ids: np.array([self._is_of(row, ids) for row in numbers], dtype=np.bool_),
+        )
+
+    def read_books(self) -> tuple[ShownColumns, ShownColumns]:
+        """Return the books of all candidates, read once; before a process forks its forks share them."""
+        if self._books is None:
+            sources = [sighting_of(one).source for one in self.opportunities]
+            self._books = (
+                side_columns([source.asks(0) for source in sources]),
+                side_columns([source.bids(0) for source in sources]),
+            )
+        return self._books
+
+    def _books_at(self, rows: Integers) -> tuple[ShownColumns, ShownColumns]:
+        asks, bids = self.read_books()
+        return asks.taken(rows), bids.taken(rows)
+
+    def _is_of(self, row: int, ids: Collection[str]) -> bool:
+        one = self.opportunities[row]
+        return one.buy.quote_id in ids or one.sell.quote_id in ids
+
+    def _priced(self, settings: Settings) -> _Priced:
         asked = (
             tuple(settings.taker_fees.items()),
             settings.emit_net_bps,
@@ -89,10 +188,10 @@ class Candidates:
         )
         # neighbours in a grid mostly differ in settings that detection does not look at
         if self._last is None or self._last[0] != asked:
-            self._last = (asked, tuple(map(sighting_of, self._priced(settings))))
+            self._last = (asked, self._priced_by(settings))
         return self._last[1]
 
-    def _priced(self, settings: Settings) -> tuple[Opportunity, ...]:
+    def _priced_by(self, settings: Settings) -> _Priced:
         columns = self._columns
         fees = np.array([float(settings.taker_fees[name]) for name in self._exchanges], dtype=np.float64)
         enabled = np.array([name in settings.enabled_exchanges for name in self._exchanges], dtype=np.bool_)
@@ -100,21 +199,10 @@ class Candidates:
         cost = columns.buy_price * buy_fee + columns.sell_price * sell_fee
         fee_bps = cost * 10000.0 / columns.buy_price
         net_bps = columns.gross_bps - fee_bps
-        profit = (columns.sell_price - columns.buy_price - cost) * columns.amount
+        profits = (columns.sell_price - columns.buy_price - cost) * columns.amount
         emitted = (net_bps >= settings.emit_net_bps) & (columns.age <= settings.max_quote_age_ms * 1_000)
         emitted &= enabled[columns.buy_exchange] & enabled[columns.sell_exchange]
-        lifetime = settings.opportunity_lifetime_ms * 1_000
-        return tuple(
-            replace(
-                self.opportunities[row],
-                settings_version=settings.version,
-                fee_bps=float(fee_bps[row]),
-                net_bps=float(net_bps[row]),
-                expected_profit=float(profit[row]),
-                expires_at=self.opportunities[row].event_time + lifetime,
-            )
-            for row in np.flatnonzero(emitted)
-        )
+        return _Priced(settings, np.flatnonzero(emitted), fee_bps, net_bps, profits)
 
 
 def rate_ages(tick_set: TickSet, opportunities: Sequence[Opportunity]) -> list[int]:

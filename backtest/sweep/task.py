@@ -8,12 +8,14 @@ from pathlib import Path
 
 from backtest.detect.batch_detection import layout_of_set
 from backtest.detect.found_opportunities import opportunities_of
+from backtest.detect.sighting_windows import SightingWindow
 from backtest.parameters import Parameters
 from backtest.result.asset_marks import Marks
 from backtest.result.performance import performance_of
+from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.quote_history import QuoteHistory, quote_history_of
 from backtest.simulate.recorded_windows import recorded_windows
-from backtest.simulate.trade_simulation import trade_sightings
+from backtest.simulate.trade_simulation import trade_sightings, trade_windows, trades_by_windows
 from backtest.sweep.candidates import Candidates
 from backtest.sweep.cycle_candidates import CycleCandidates
 from backtest.sweep.parameter_grids import Point
@@ -56,18 +58,24 @@ class SweepTask:
         parameters = with_values(self.definition.parameters, point, self.variables)
         if parameters is None:
             return []
-        found = self.candidates.sightings_under(parameters.settings)
-        windows, cycles = self._windows(parameters), self.cycles.feed(parameters)
-        whole = trade_sightings(found, self.history, self.markets, parameters, windows, self.sizes, cycles)
+        settings, candidates = parameters.settings, self.candidates
+        whole = self._traded(candidates.window_under(settings), self.history, parameters)
         performance = performance_of(whole, self.marks, markets_by_symbol(self.markets))
         results = [result_of(number, WHOLE, point, whole, performance)]
         for span in self.spans:
-            mine = [one for one in found if span.start <= one.event_time < span.end]
-            history = self.history.until(span.end)
-            windows, cycles = self._windows(parameters), self.cycles.feed(parameters, span)
-            outcome = trade_sightings(mine, history, self.markets, parameters, windows, self.sizes, cycles)
+            found = candidates.window_under(settings, span.start, span.end)
+            outcome = self._traded(found, self.history.until(span.end), parameters, span)
             results.append(result_of(number, span.number, point, outcome))
         return results
+
+    def _traded(
+        self, found: SightingWindow, history: QuoteHistory, parameters: Parameters, span: Span | None = None
+    ) -> TradingOutcome:
+        windows = self._windows(parameters)
+        if trades_by_windows(parameters):
+            return trade_windows((found,), history, self.markets, parameters, windows, sized=self.sizes)
+        sightings, cycles = map(found.sighting, range(len(found))), self.cycles.feed(parameters, span)
+        return trade_sightings(sightings, history, self.markets, parameters, windows, self.sizes, cycles)
 
     def _windows(self, parameters: Parameters) -> Iterator[SpreadWindow]:
         """Return the windows, which are read only if a rule asks for them."""
@@ -112,6 +120,7 @@ def _bench_of(folder: Path, fingerprint: str, written: int) -> SweepTask:
         cycles=CycleCandidates(tick_set),
     )
     # candidates live as long as the worker: collecting garbage among them in each run gains nothing
+    bench.candidates.read_books()
     gc.collect()
     gc.freeze()
     return bench

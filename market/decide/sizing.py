@@ -116,6 +116,8 @@ def size(
     terms = terms or walk_terms(buy, sell, settings)
     step = common_step(buy.market.lot_step, sell.market.lot_step)
     minimum = minimum_of(buy, sell, settings, terms.factor, step)
+    if _shows_less(buy.levels, minimum) or _shows_less(sell.levels, EXACT.multiply(minimum, terms.factor)):
+        return "too_small"
     if _lacks_balance_alone(buy, sell, settings, notional_cap, terms, minimum):
         return "insufficient_balance"
     walk = walk_books(buy.levels, sell.levels, terms, walk_limits(buy, sell, settings, notional_cap))
@@ -130,6 +132,16 @@ def size(
     )
     unit = _unit_notional(buy, sell, legs[0].limit_price)
     return Sizing(Amount(amount), step, minimum, terms.factor, unit, *legs, walk)
+
+
+def _shows_less(levels: tuple[Level, ...], least: Decimal) -> bool:
+    """Return whether a book shows less in all, so that no walk reaches it and nothing else matters."""
+    shown = ZERO
+    for level in levels:
+        shown = EXACT.add(shown, max(level.amount, ZERO))
+        if shown >= least:
+            return False
+    return True
 
 
 def _lacks_balance_alone(

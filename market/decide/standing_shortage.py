@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from market.decide.book_walk import WalkTerms
 from market.decide.settings import Settings
-from market.decide.sizing import SizingSide, common_step, is_below, minimum_of
+from market.decide.sizing import SizingRejection, SizingSide, common_step, is_below, minimum_of
 from market.money import EXACT, Price
 from market.prices.quotes import Level
 from market.prices.shown_sides import ShownSide
@@ -50,19 +50,33 @@ class StandingShortage:
     bid_amount: float
     received: float
     required: float
+    small_ask: float
+    small_bid: float
+    """A book that shows less in all is too small, whatever is free."""
+
+    def reason(self, asks: ShownSide, bids: ShownSide) -> SizingRejection | None:
+        """Return what sizing answers for certain for an opportunity whose books are sound and that uses no FX rate."""
+        if self.holds(asks, bids):
+            return "insufficient_balance"
+        return "too_small" if self.is_small(asks, bids) else None
 
     def spans(self, asks: ShownSide, bids: ShownSide) -> bool:
         """Return whether prices are inside."""
         return self.ask_low < asks.price < self.ask_high and self.bid_low < bids.last and bids.price < self.bid_high
 
     def holds(self, asks: ShownSide, bids: ShownSide) -> bool:
-        """Return whether it is certain for an opportunity whose books are sound and that uses no FX rate."""
-        return (
-            self.spans(asks, bids)
-            and asks.amount > self.ask_amount
-            and bids.amount > self.bid_amount
-            and bids.price * self.received > asks.price * self.required * MARGIN
+        """Return whether a balance is short for certain, if the books are sound and use no FX rate."""
+        return self._pays(asks, bids) and asks.amount > self.ask_amount and bids.amount > self.bid_amount
+
+    def is_small(self, asks: ShownSide, bids: ShownSide) -> bool:
+        """Return whether a book of one level is too small for certain, if the books are sound and use no FX rate."""
+        is_small = (asks.last == asks.price and asks.amount < self.small_ask) or (
+            bids.last == bids.price and bids.amount < self.small_bid
         )
+        return is_small and self._pays(asks, bids)
+
+    def _pays(self, asks: ShownSide, bids: ShownSide) -> bool:
+        return self.spans(asks, bids) and bids.price * self.received > asks.price * self.required * MARGIN
 
 
 def standing_shortage(
@@ -107,7 +121,7 @@ def _proved(
     received, required = terms.measures
     return StandingShortage(
         *(asks, bids, float(asks.low), float(asks.high), float(bids.low), float(bids.high)),
-        *(float(most), float(most_sold), float(received), float(required)),
+        *(float(most), float(most_sold), float(received), float(required), float(least), float(least_sold)),
     )
 
 

@@ -207,6 +207,14 @@ class EpisodeRun:
         if net_bps > self.best_net_bps:
             self.best_net_bps, self.best_id = net_bps, opportunity_id
 
+    def see_many(self, end: int, until: int, best_net_bps: float, samples: int) -> None:
+        """Add so many sightings at once, the widest of which has that spread, and none an id."""
+        self.end = max(self.end, end)
+        self.until = max(self.until, until)
+        self.samples += samples
+        if best_net_bps > self.best_net_bps:
+            self.best_net_bps, self.best_id = best_net_bps, ""
+
     def decide(self, reason: str | None, at: int, profit: Decimal) -> None:
         """Record what became of the sighting of the time `at`, on which one trade would have earned `profit`; `reason`
         None: it was traded."""

@@ -9,17 +9,23 @@ from contextlib import contextmanager
 from itertools import pairwise
 from math import floor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from backtest.detect.batch_detection import DetectionSummary, detection_summary, layout_of_set, store_found
 from backtest.detect.found_opportunities import count_of, opportunities_of
 from backtest.detect.found_runs import AT_ONCE, HITS, ROWS
+from backtest.detect.found_windows import windows_of
+from backtest.detect.sighting_windows import Figures
 from backtest.detect.workers import ThisProcess, Workers
 from backtest.simulate.trade_simulation import trading_order
+from cep.detection.market_layout import Layout
 from market.decide.settings import Settings
 from market.instruments.assets import Assumption
+from market.prices.episodes import pair_of
 from market.prices.opportunities import Opportunity
+from market.prices.shown_sides import ShownSide
 from streams.message_format import opportunity_of
 from tests.backtest.detected_sets import CUTS, Cut, cut_set, messages_wanted
 from tests.cep.detection.oracle import Row, expected_output
@@ -85,7 +91,29 @@ def check_found(
         assert counted == summary_of(tick_set.manifest.rows, wanted)
         assert detection_summary(workers, tick_set, own, pieces) == counted
         assert list(opportunities_of(here, layout_of_set(tick_set))) == traded_rows(wanted)
+        assert in_windows(here, layout_of_set(tick_set)) == traded_rows(wanted)
         assert count_of(here) == counted.messages
+
+
+def in_windows(folder: Path, layout: Layout) -> list[Opportunity]:
+    """Return what the windows have, with each figure and book held against the opportunity that it is of."""
+    found: list[Opportunity] = []
+    for window in windows_of(folder, layout):
+        asks, bids = window.books
+        for place, row in enumerate(zip(*window.figures, strict=True)):
+            figures: Any = Figures(*row)
+            one = window.sighting(place)
+            whole = one.opportunity
+            assert window.pairs[figures.codes] == one.pair == pair_of(whole)
+            assert (figures.times, figures.expires, figures.net_bps) == (one.event_time, one.expires_at, one.net_bps)
+            assert (figures.profits, figures.has_rates) == (one.expected_profit, bool(whole.fx))
+            assert (figures.buy_ages, figures.sell_ages) == (whole.buy.age, whole.sell.age)
+            sides = (ShownSide(*(column[place] for column in side)) for side in (asks, bids))
+            assert tuple(sides) == (one.source.asks(one.number), one.source.bids(one.number))
+            found.append(whole)
+        assert window.uses(one.source.quote_ids(one.number))[place]
+        assert not window.uses(()).any()
+    return found
 
 
 @pytest.mark.parametrize("cut", CUTS, ids=str)
@@ -151,6 +179,7 @@ def test_what_many_files_hold_is_read_with_few_descriptors(tmp_path: Path) -> No
     assert len(list((tmp_path / "found").iterdir())) > 60
     with few_descriptors(30):
         assert list(opportunities_of(tmp_path / "found", layout_of_set(tick_set))) == traded_rows(wanted)
+        assert in_windows(tmp_path / "found", layout_of_set(tick_set)) == traded_rows(wanted)
 
 
 @contextmanager
@@ -196,6 +225,7 @@ def test_markets_whose_code_is_another_than_their_asset_are_compared(tmp_path: P
     tick_set = open_tick_set(folder)
     store_found(ThisProcess(), tick_set, own, tmp_path / "found")
     found = list(opportunities_of(tmp_path / "found", layout_of_set(tick_set)))
+    assert in_windows(tmp_path / "found", layout_of_set(tick_set)) == found
     seen = [(one.base, one.buy.exchange, one.buy.symbol, one.sell.exchange) for one in found]
     assert seen == [("POL", "binance", "MATIC/USDT", "kraken")] * 5
     assert [round(one.net_bps, 2) for one in found] == [228.73] * 5

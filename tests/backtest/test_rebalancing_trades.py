@@ -5,10 +5,13 @@ from decimal import Decimal
 
 import pytest
 
+from backtest.detect.sightings import sighting_of
 from backtest.parameters import Balances
 from backtest.result.trading_outcome import TradingOutcome
-from backtest.simulate.trade_simulation import trade
+from backtest.simulate.trade_simulation import trade, trade_windows, trades_by_windows
+from market.accounting.transfer_planning import TransferRules
 from market.accounting.transfer_terms import SATOSHI, TransferTerms
+from market.instruments.cycles import CycleTerms
 from market.prices.opportunities import Opportunity
 from tests.backtest.trading_samples import (
     EASY,
@@ -21,6 +24,7 @@ from tests.backtest.trading_samples import (
     steady_quotes,
     tape_with,
     tick,
+    window_of,
 )
 from tests.market.samples import EUR_MARKET, USD_MARKET, levels, opportunity_of, settings_of
 
@@ -94,3 +98,28 @@ def test_a_loss_is_made_only_where_a_transfer_would_cost_as_much() -> None:
     assert [name for name, _ in amounts(paid)] == ["one", "back"]
     (lost,) = [one.profit.net for one in paid.arbitrages if one.arbitrage_id == "back" and one.profit is not None]
     assert -Decimal("0.001") * 6_083 < lost < 0
+
+
+def test_a_run_of_narrow_spreads_ends_where_one_may_bring_inventory_back() -> None:
+    far, near = replace(back(), net_bps=1.0), back()
+    narrow = [replace(far, opportunity_id=f"far {n}", event_time=START + SECOND + n) for n in range(100)]
+    together = [replace(near, opportunity_id=f"near {n}", event_time=BACK + n) for n in range(100)]
+    found = [offered(START), *narrow, *together]
+    rows = steady_quotes([START])
+    rows += [tick(USD_MARKET, BACK, BIDS, (("6100", "1"),)), tick(EUR_MARKET, BACK, (("5490", "1"),), ASKS)]
+    settings = settings_of(**EASY, min_net_bps=near.net_bps + 2.0, emit_net_bps=-100.0, rebalancing_bps=3.0)
+    parameters = parameters_of(settings, balances=FEW)
+    window = window_of([sighting_of(one) for one in found])
+    outcome = trade_windows([window], tape_with(rows), MARKETS, parameters)
+    assert [name for name, _ in amounts(outcome)] == ["one", "near 0"]
+    assert outcome == trade(found, tape_with(rows), MARKETS, parameters)
+
+
+def test_backtests_in_which_inventory_comes_back_are_traded_one_by_one() -> None:
+    off, on = TransferRules(), TransferRules(is_on=True)
+    plain = parameters_of()
+    assert trades_by_windows(plain)
+    assert trades_by_windows(replace(plain, rebalancing=off))
+    assert not trades_by_windows(replace(plain, rebalancing=on))
+    assert not trades_by_windows(replace(plain, cycles=CycleTerms(3, frozenset(), frozenset())))
+    assert not trades_by_windows(replace(plain, settings=settings_of(rebalancing_bps=0.5)))

@@ -14,14 +14,14 @@ from backtest.detect.sightings import Sighting, SightingSource, sighting_of
 from backtest.parameters import Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.standing_refusals import StandingRefusals
-from backtest.simulate.trade_simulation import trade_sightings
+from backtest.simulate.trade_simulation import trade_sightings, trade_windows
 from bots.decide.order_decision import settings_rejection
 from bots.decide.state_cache import StateCache
 from market.prices.episodes import TradeBounds
 from market.prices.opportunities import Opportunity
 from market.prices.shown_sides import ShownSide
 from market.trade.unwinding import markets_by_symbol
-from tests.backtest.trading_samples import MILLISECOND, START, Book, parameters_of, tape_with, tick
+from tests.backtest.trading_samples import MILLISECOND, SECOND, START, Book, parameters_of, tape_with, tick, window_of
 from tests.market.samples import USD_MARKET, levels, opportunity_of, settings_of
 
 THRESHOLDS = st.sampled_from([0.4, 3.0, 20.0])
@@ -66,7 +66,8 @@ class Unsure(SightingSource):
 class Dollars:
     """Two books in dollars that move at random, one of them cheap most of the time, and what was found in them."""
 
-    def __init__(self, seed: int, quotes: int) -> None:
+    def __init__(self, seed: int, quotes: int, *, is_shallow: bool = False) -> None:
+        """`is_shallow`: some books have their best level alone."""
         random = Random(seed)
         self.rows: list[dict[str, object]] = []
         self.opportunities: list[Opportunity] = []
@@ -75,11 +76,12 @@ class Dollars:
         for number in range(quotes):
             time += random.choice((1, 1, 7, 40, 300)) * MILLISECOND
             middle += random.randrange(-300, 301)
+            depth = random.choice((1, 2)) if is_shallow else 2
             if number % 2:
-                asks = _book(random, middle, 1)
+                asks = _book(random, middle, 1)[:depth]
                 self.rows.append(tick(USD_MARKET, time, (("5000", "1"), ("4990", "1")), asks))
             else:
-                bids = _book(random, middle + random.choice((400, 3_000, 3_000)), -1)
+                bids = _book(random, middle + random.choice((400, 3_000, 3_000)), -1)[:depth]
                 self.rows.append(tick(BETA, time, bids, (("7000", "1"), ("7010", "1"))))
             if number > 1:
                 self.opportunities.append(self._found(random, f"{seed}-{number}", time, asks, bids))
@@ -137,6 +139,13 @@ def outcome_of(recording: Dollars, chosen: Parameters, *, is_unsure: bool) -> tu
     return outcome, sum(source.whole for source in sources)
 
 
+def outcome_by_windows(recording: Dollars, chosen: Parameters, cut: int) -> TradingOutcome:
+    """Return the outcome of the same as columns, so many sightings at once."""
+    sightings = [sighting_of(one) for one in recording.opportunities]
+    windows = [window_of(sightings[start : start + cut]) for start in range(0, len(sightings), cut)]
+    return trade_windows(windows, tape_with(recording.rows, markets=MARKETS), MARKETS, chosen)
+
+
 HIGHER_OF_ITS_OWN = parameters_of(
     settings_of(min_net_bps=1.0, pair_thresholds={"alpha>beta": 20.0}, cool_down_ms=1_000),
     balances={"alpha": {"USD": Decimal(100_000)}, "beta": {"BTC": Decimal(90)}},
@@ -151,6 +160,56 @@ def test_deciding_each_anew_comes_to_the_same(seed: int, chosen: Parameters) -> 
     quick, _ = outcome_of(recording, chosen, is_unsure=False)
     slow, _ = outcome_of(recording, chosen, is_unsure=True)
     assert quick == slow
+
+
+@hypothesis_settings(deadline=None, max_examples=20)
+@example(seed=2, chosen=HIGHER_OF_ITS_OWN, cut=70, is_dry=False, is_shallow=False, below=0.0)
+@given(
+    seed=st.integers(0, 10_000),
+    chosen=some_parameters(),
+    cut=st.sampled_from([1, 7, 50, 300]),
+    is_dry=st.booleans(),
+    is_shallow=st.booleans(),
+    below=st.sampled_from([0.0, 8.0]),
+)
+def test_whole_runs_come_to_the_same(
+    seed: int, chosen: Parameters, cut: int, is_dry: bool, is_shallow: bool, below: float
+) -> None:
+    recording = Dollars(seed, 120, is_shallow=is_shallow)
+    chosen = replace(chosen, settings=chosen.settings.model_copy(update={"rebalancing_bps": below}))
+    if is_dry:
+        chosen = replace(chosen, balances={"alpha": {"USD": Decimal(20)}, "beta": {"BTC": Decimal(90)}})
+    slow, _ = outcome_of(recording, chosen, is_unsure=True)
+    assert outcome_by_windows(recording, chosen, cut) == slow
+
+
+@pytest.mark.parametrize(("cool_down_ms", "dollars", "share"), [(3_600_000, "3000000", 0.4), (0, "3000", 1.0)])
+def test_what_is_refused_is_passed_over_by_runs(cool_down_ms: int, dollars: str, share: float) -> None:
+    recording, whole = Dollars(3, 1_200, is_shallow=True), list[int]()
+    # nearly all alike: what ends a run is what happens, and spreads that only the lower threshold may let through
+    recording.opportunities = [
+        replace(
+            one,
+            net_bps=-3.0 if number % 300 == 299 else 30.0,
+            buy=replace(one.buy, age=0),
+            expires_at=one.event_time + SECOND,
+        )
+        for number, one in enumerate(recording.opportunities)
+    ]
+    settings = settings_of(cool_down_ms=cool_down_ms, max_exposure=Decimal(1_000_000), rebalancing_bps=8.0)
+    chosen = parameters_of(settings, balances={"alpha": {"USD": Decimal(dollars)}, "beta": {"BTC": Decimal(90)}})
+    window = window_of([sighting_of(one) for one in recording.opportunities])
+    shown = window.sighting
+
+    def counted(place: int) -> Sighting:
+        whole.append(place)
+        return shown(place)
+
+    window.sighting = counted
+    outcome = trade_windows([window], tape_with(recording.rows, markets=MARKETS), MARKETS, chosen)
+    assert outcome == outcome_of(recording, chosen, is_unsure=True)[0]
+    assert sum(one.count for one in outcome.rejections.values()) > 600
+    assert len(set(whole)) < share * outcome.opportunities
 
 
 @given(chosen=st.lists(some_parameters(), min_size=2, max_size=2), net_bps=st.sampled_from([0.5, 4.0, 7.0, 30.0]))

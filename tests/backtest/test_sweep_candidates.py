@@ -48,10 +48,10 @@ def test_the_age_of_a_rate_counts(candidates: Candidates, messages: list[bytes])
 
 
 def test_the_same_settings_twice_are_priced_once(candidates: Candidates) -> None:
-    first = candidates.sightings_under(SETS["other fees"].settings)
+    first = candidates.window_under(SETS["other fees"].settings).sighting(0)
     dearer = SETS["other fees"].settings.model_copy(update={"max_notional": Decimal(17)})
-    assert candidates.sightings_under(dearer) is first
-    known = tuple(one.opportunity for one in first)
+    assert candidates.window_under(dearer).sighting(0) is first
+    known = candidates.under(SETS["other fees"].settings)
     assert candidates.under(SETS["the base"].settings) != known
     assert candidates.under(SETS["other fees"].settings) == known
 

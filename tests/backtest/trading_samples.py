@@ -3,8 +3,11 @@
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
+import numpy as np
 import pyarrow as pa
 
+from backtest.detect.sighting_windows import Figures, SightingWindow, side_columns
+from backtest.detect.sightings import Sighting
 from backtest.parameters import Balances, Latency, Parameters
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.simulate.history_piece import COLUMNS
@@ -147,3 +150,37 @@ def refilled(opportunities: list[Opportunity]) -> list[dict[str, object]]:
 
 def alpha(time: int, asks: Book, bids: Book = (("5990", "1"), ("5980", "1"))) -> dict[str, object]:
     return tick(USD_MARKET, time, bids, asks)
+
+
+def window_of(sightings: Sequence[Sighting]) -> SightingWindow:
+    """Return these as one window."""
+    pairs = list(dict.fromkeys(one.pair for one in sightings))
+    legs = [(one.opportunity.buy, one.opportunity.sell) for one in sightings]
+    figures = Figures(
+        *(
+            np.array(column)
+            for column in (
+                [pairs.index(one.pair) for one in sightings],
+                [one.event_time for one in sightings],
+                [one.expires_at for one in sightings],
+                [one.net_bps for one in sightings],
+                [one.expected_profit for one in sightings],
+                [one.buy_age for one in sightings],
+                [one.sell_age for one in sightings],
+                [float(buy.price) for buy, _ in legs],
+                [float(sell.price) for _, sell in legs],
+                [bool(one.opportunity.fx) for one in sightings],
+            )
+        )
+    )
+    return SightingWindow(
+        pairs=pairs,
+        figures=figures,
+        currency=sightings[0].currency,
+        sighting=lambda place: sightings[place],
+        read_books=lambda: (
+            side_columns([one.source.asks(one.number) for one in sightings]),
+            side_columns([one.source.bids(one.number) for one in sightings]),
+        ),
+        uses=lambda ids: np.array([not set(ids).isdisjoint(one.source.quote_ids(0)) for one in sightings]),
+    )
