@@ -84,7 +84,8 @@ class OrderSocket:
     async def close(self) -> None:
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        last = [task for task in (self._task, self._goodbye) if task is not None]
+        await asyncio.gather(*last, return_exceptions=True)
 
     async def ask(self, call: PrivateCall) -> object:
         """Return what REST would answer. Raises SocketClosedError (nothing was sent), ccxt's errors as REST would, and

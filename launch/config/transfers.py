@@ -45,8 +45,8 @@ class TransfersConfiguration(BaseModel):
     """Whether transfers between simulated exchanges are carried out."""
     live: bool = False
     """Whether transfers between real exchanges are proposed: an operator confirms each, or it is never made."""
-    every_minutes: Decimal = Field(default=Decimal(5), gt=0, le=60 * 24)
-    tolerance: Decimal = Field(default=TOLERANCE, ge=0, le=1)
+    every_minutes: BoundedDecimal = Field(default=Decimal(5), gt=0, le=60 * 24)
+    tolerance: BoundedDecimal = Field(default=TOLERANCE, ge=0, le=1)
     """Nothing moves between exchanges that drifted no further than this fraction of their targets."""
     target: Target = "opening"
     """`opening`: each exchange has its share of the opening balances; `even`: equal shares."""

@@ -8,7 +8,7 @@ from market.accounting.inventory import Amounts, Target, Values, inventory_of
 from market.accounting.rebalancing import TOLERANCE, RebalancingPlan, Transfer, rebalancing_plan
 from market.accounting.transfer_lifecycle import PROPOSAL_SECONDS, MoneyTransfer, costs_of
 from market.accounting.transfer_terms import TransferTerms
-from market.money import ZERO
+from market.money import ZERO, BoundedDecimal
 from market.time_units import MICROSECONDS
 from market.trade.reservation_state import BalanceRow
 
@@ -23,7 +23,7 @@ class TransferRules:
 
     is_on: bool = False
     every_seconds: int = 300
-    tolerance: Decimal = TOLERANCE
+    tolerance: BoundedDecimal = TOLERANCE
     target: Target = "opening"
 
 

@@ -120,7 +120,7 @@ async def test_everything_is_on_loopback_and_keys_are_private(tmp_path: Path) ->
         assert addresses == {("0100007F", port)}
         keys = tmp_path / "exchange_accounts.json"
         assert os.stat(keys).st_mode & 0o777 == 0o600
-        assert set(json.loads(keys.read_text())) == set(EXCHANGES)
+        assert set(json.loads(keys.read_text())) == {*EXCHANGES, "binance.ed25519"}
 
 
 def _listening(pid: int) -> set[tuple[str, int]]:

@@ -45,6 +45,9 @@ class Answering:
             result = {"unixtime": wall_now() // 1_000_000}
             now = {"epoch": wall_now() / 1_000_000, "serverTime": wall_now() // 1_000, "result": result}
             return web.json_response(now)
+        if request.headers.get("Upgrade") == "websocket":
+            # no socket for orders here, so that they go by REST
+            return web.Response(status=404)
         self.asked.append(f"{request.method} {request.path}")
         self.bodies.append((await request.text()).replace(": ", ":"))
         return web.Response(status=self.status, text=self.body, content_type=self.kind)
