@@ -20,6 +20,8 @@ log = logging.getLogger(__name__)
 PATIENT_SECONDS = 0.25
 """How long opportunities may wait while another process decides on them."""
 PACE_SECONDS = 0.1
+ROWS_AT_ONCE = 16
+"""Read without letting anything else run: some milliseconds."""
 
 Signal = Opportunity | SpreadWindow | CycleOpportunity | Record
 """A record: of an opportunity that another process decides on, unread."""
@@ -30,7 +32,10 @@ async def signals(reader: TopicReader, decides: Callable[[int], bool]) -> AsyncI
     others' records are not parsed, and those of cycles are over once somebody else would decide. Malformed rows are
     skipped."""
     async for batch in reader.batches():
-        for record in batch:
+        for number, record in enumerate(batch, start=1):
+            if number % ROWS_AT_ONCE == 0:
+                # a burst of cycles is hundreds of rows, and what was decided before them is not sent meanwhile
+                await SystemClock().sleep(0)
             if record.topic == CYCLE_OPPORTUNITIES and not decides(record.partition):
                 continue
             if record.topic != SPREADS and not decides(record.partition):

@@ -15,8 +15,8 @@ Rows of `ticks` are flat objects with a `kind`:
 `bases` lists the bases of this partition that the row is for.
 """
 
-import json
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import Any, get_args
 
@@ -42,7 +42,13 @@ def levels_text(levels: Iterable[Level]) -> str:
 
 
 def levels_of(text: str) -> tuple[Level, ...]:
-    return tuple(Level(Price(decimal_of(price)), Amount(decimal_of(amount))) for price, amount in json.loads(text))
+    return tuple(Level(Price(decimal_of(price)), Amount(decimal_of(amount))) for price, amount in orjson.loads(text))
+
+
+@lru_cache(maxsize=256)
+def _same_levels(text: str) -> tuple[Level, ...]:
+    """Return what `levels_of` does, read once: a quote is in the messages of all cycles that it opens, dozens."""
+    return levels_of(text)
 
 
 def quote_row(quote: Quote, bases: tuple[str, ...] = ()) -> bytes:
@@ -244,7 +250,7 @@ def leg_of(row: Mapping[str, Any], with_levels: bool) -> OpportunityLeg:
         quote_currency=row["quote_currency"],
         price=Price(decimal_of(row["price"])),
         amount=decimal_of(row["amount"]),
-        levels=levels_of(row["levels"]) if with_levels else (),
+        levels=_same_levels(row["levels"]) if with_levels else (),
         quote_id=row["quote_id"],
         age=int(row["age"]),
         exchange_time=row.get("exchange_time"),

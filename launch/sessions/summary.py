@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from market.accounting.profit_groups import added, profit_of
 from market.accounting.transfer_lifecycle import MoneyTransfer, booked_in
+from market.instruments.cycles import REACHES
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of, total
@@ -85,6 +86,9 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
         "arbitrages_by_legs": _by_legs(activity),
+        "cycles_by_reach": {
+            reach: _counted((one.state for one in activity.cycles if one.cycle.reach == reach), {}) for reach in REACHES
+        },
         "single_legs": sum(1 for arbitrage in activity.arbitrages if has_unwound(arbitrage)),
         "rejections": dict(activity.rejections),
         "rejected_profit": {

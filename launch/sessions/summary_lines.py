@@ -16,6 +16,9 @@ STEPS = {
 }
 
 
+REACH_LINES: Mapping[str, str] = {"within": "cycles within an exchange", "across": "cycles across exchanges"}
+
+
 def summary_lines(summary: Mapping[str, object]) -> list[str]:
     """Return the lines; `summary`: the document of `--json`, which keeps every digit."""
     profit = _texts(summary["pnl"])
@@ -27,6 +30,7 @@ def summary_lines(summary: Mapping[str, object]) -> list[str]:
         _line("episodes (price gaps)", _summed(summary["episodes"], decision_name)),
         _line("arbitrages by end state", _summed(summary["arbitrages"], state_name) + _single_legs(summary)),
         *_cycles(summary.get("arbitrages_by_legs")),
+        *_reaches(summary.get("cycles_by_reach")),
         *_reasons(summary["rejections"], _texts(summary["rejected_profit"]), currency),
         _line("P&L attribution", _listed({PROFIT_PARTS[part]: money(profit[part], currency) for part in PARTS})),
     ]
@@ -46,6 +50,12 @@ def _cycles(by_legs: object) -> list[str]:
     return [
         _line(f"cycles of {legs} legs", _summed(states, state_name)) for legs, states in rows.items() if int(legs) > 2
     ]
+
+
+def _reaches(by_reach: object) -> list[str]:
+    """Return a line for those within an exchange, and one for those across several, where any were traded."""
+    rows = by_reach if isinstance(by_reach, Mapping) else {}
+    return [_line(REACH_LINES[reach], _summed(states, state_name)) for reach, states in rows.items() if states]
 
 
 def _transfers(said: object) -> list[str]:

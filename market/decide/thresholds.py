@@ -98,7 +98,7 @@ def of_cycle(by_cycle: Mapping[str, Number], cycle: Cycle) -> tuple[Number, str]
     """Return what the mapping has for a cycle, and whose it is; None if it has nothing."""
     if cycle.cycle_id in by_cycle:
         return by_cycle[cycle.cycle_id], "cycle"
-    if len(cycle.exchanges) == 1 and cycle.exchanges[0] in by_cycle:
+    if cycle.reach == "within" and cycle.exchanges[0] in by_cycle:
         return by_cycle[cycle.exchanges[0]], f"within {cycle.exchanges[0]}"
     return None
 

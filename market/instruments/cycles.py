@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal, get_args
 
 from market.instruments.assets import is_currency
 from market.instruments.contracts import kind_of
@@ -18,6 +19,11 @@ from market.instruments.orders import Side
 FEWEST_LEGS, MOST_LEGS = 3, 5
 MOST_CYCLES = 2_000
 """Those of fewer legs first: each leg costs a fee, and each market more has to agree at one moment."""
+
+
+Reach = Literal["within", "across"]
+"""Whether all legs of a cycle are at one exchange."""
+REACHES: tuple[Reach, ...] = get_args(Reach)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,10 @@ class Cycle:
     @property
     def exchanges(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(leg.market.exchange for leg in self.legs))
+
+    @property
+    def reach(self) -> Reach:
+        return "within" if len(self.exchanges) == 1 else "across"
 
     @property
     def needs(self) -> tuple[tuple[str, str], ...]:

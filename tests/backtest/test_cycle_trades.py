@@ -204,6 +204,7 @@ def test_an_order_later_than_the_price_costs_what_the_price_did(tmp_path: Path) 
 def test_the_document_counts_by_legs_and_has_every_order(tmp_path: Path) -> None:
     document = json.loads(json.dumps(result_document(run(tmp_path / "set", TRIANGLE))))
     assert document["arbitrages_by_legs"]["3"] == {"closed": 2}
+    assert sum(sum(ends.values()) for ends in document["cycles_by_reach"].values()) == 2
     assert sum(document["arbitrages_by_legs"]["2"].values()) == len(document["arbitrages"])
     cycles = document["cycles"]
     assert (cycles["watched"], cycles["not_traded"]) == (4, {"3": {"liquidity_used": 1}})
@@ -266,6 +267,7 @@ def test_pairs_come_out_the_same_while_no_cycle_is_traded(tmp_path: Path, seed: 
         if name not in ("cycles", "arbitrages_by_legs", "assumptions", "seconds"):
             assert with_cycles[name] == value, name
     assert without["cycles"] is None
+    assert without["cycles_by_reach"] == {"within": {}, "across": {}}
     assert list(without["arbitrages_by_legs"]) == ["2"]  # type: ignore[call-overload] # a mapping, in a document
 
 

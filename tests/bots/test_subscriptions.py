@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
-from bots.subscriptions import PACE_SECONDS, PATIENT_SECONDS, Signal, keep_pace, signals
+from bots.subscriptions import PACE_SECONDS, PATIENT_SECONDS, ROWS_AT_ONCE, Signal, keep_pace, signals
 from market.prices.cycle_opportunities import CycleOpportunity
 from streams.cycle_messages import marker_message
 from streams.message_format import marker_row, row_of
@@ -59,3 +59,21 @@ async def test_cycles_are_read_by_who_decides_and_left_by_all_others() -> None:
     assert [one.opportunity_id for one in found if isinstance(one, CycleOpportunity)] == ["f00d", "f00d"]
     assert len(found) == 2
     assert await read(reader, decides=False) == []
+
+
+async def test_a_burst_of_cycles_lets_what_was_decided_go_on() -> None:
+    turns = 0
+
+    async def work() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    working = asyncio.create_task(work())
+    found = await read(FilledReader(*[message()] * (3 * ROWS_AT_ONCE)), decides=True)
+    working.cancel()
+    assert (len(found), turns) == (3 * ROWS_AT_ONCE, 4)
+    # the levels of a quote that is in many are read once
+    levels = {id(one.legs[0].quote.levels) for one in found if isinstance(one, CycleOpportunity)}
+    assert len(levels) == 1

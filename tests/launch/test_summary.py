@@ -140,6 +140,7 @@ def test_trades_on_cycles_count_by_their_legs_and_in_the_profit() -> None:
     one, other = replace(closed, orders=sent), replace(trade_of(begun(triangle())), trade_id="open")
     summary = summary_of(activity_of(cycles=(one, other)))
     assert summary["arbitrages_by_legs"] == {"2": {}, "3": {"closed": 1, "reserved": 1}}
+    assert summary["cycles_by_reach"] == {"within": {"closed": 1, "reserved": 1}, "across": {}}
     assert summary["pnl"]["net"] == "120"  # type: ignore[index] # a mapping, in a document
     assert summary["cycle_ms"] == {
         "3": {
@@ -147,4 +148,7 @@ def test_trades_on_cycles_count_by_their_legs_and_in_the_profit() -> None:
             "sent": {"p50": 3.0, "p95": 3.0, "p99": 3.0},
         }
     }
-    assert any(line.startswith("cycles of 3 legs") for line in summary_lines(summary))
+    lines = summary_lines(summary)
+    for start in ("cycles of 3 legs", "cycles within an exchange"):
+        assert any(line.startswith(start) for line in lines)
+    assert not any(line.startswith("cycles across") for line in lines)
