@@ -86,9 +86,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
         "arbitrages_by_legs": _by_legs(activity),
-        "cycles_by_reach": {
-            reach: _counted((one.state for one in activity.cycles if one.cycle.reach == reach), {}) for reach in REACHES
-        },
+        "cycles_by_reach": _by_reach(activity.cycles),
         "single_legs": sum(1 for arbitrage in activity.arbitrages if has_unwound(arbitrage)),
         "rejections": dict(activity.rejections),
         "rejected_profit": {
@@ -103,15 +101,9 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "balances_after": _balance_rows(activity.after),
         "balanced": bool(activity.before) and activity.before.keys() == activity.after.keys() and not differences,
         "balance_differences": differences,
-        "latency_ms": {
-            stage: percentiles(getattr(activity.latencies, stage))
-            for stage in ("opportunity", "reserved", "sent", "filled", "shown")
-        },
+        "latency_ms": _percentiles(activity.latencies, "opportunity", "reserved", "sent", "filled", "shown"),
         "cycle_ms": _cycle_latencies(activity.cycles),
-        "step_ms": {
-            step: percentiles(getattr(activity.latencies, step))
-            for step in ("detected_to_sent", "filled_to_shown", "filled_to_ended")
-        },
+        "step_ms": _percentiles(activity.latencies, "detected_to_sent", "filled_to_shown", "filled_to_ended"),
         "seconds_to_first_opportunity": activity.seconds_to_first_opportunity,
         "restarts": dict(activity.restarts),
         "seed": activity.seed,
@@ -259,6 +251,15 @@ def _by_legs(activity: Activity) -> dict[str, dict[str, int]]:
         for legs in counts
     }
     return ({"1": alone} if alone else {}) | {"2": pairs} | cycles
+
+
+def _by_reach(cycles: Sequence[CycleTrade]) -> dict[str, dict[str, int]]:
+    """Return "within" an exchange and "across" several → state → how many."""
+    return {reach: _counted((one.state for one in cycles if one.cycle.reach == reach), {}) for reach in REACHES}
+
+
+def _percentiles(latencies: Latencies, *stages: str) -> dict[str, dict[str, float] | None]:
+    return {stage: percentiles(getattr(latencies, stage)) for stage in stages}
 
 
 def _cycle_latencies(cycles: Iterable[CycleTrade]) -> dict[str, dict[str, dict[str, float] | None]]:
