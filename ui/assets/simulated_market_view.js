@@ -1,6 +1,7 @@
 // One line: the source of the prices, what they were calibrated on, how much they move now, and the cost of trading.
 
 import { setText } from "./elements.js";
+import { exchangeName } from "./format.js";
 
 export class SimulatedMarketView {
   constructor(line) {
@@ -26,6 +27,6 @@ function volatility(byAsset) {
 
 function fees(settings) {
   if (!settings) return "";
-  const bps = settings.enabled_exchanges.map((exchange) => `${exchange} ${Number((settings.taker_fees[exchange] * 10_000).toFixed(2))}`);
+  const bps = settings.enabled_exchanges.map((exchange) => `${exchangeName(exchange)} ${Number((settings.taker_fees[exchange] * 10_000).toFixed(2))}`);
   return `fee tier of a large account, taker bps: ${bps.join(", ")}`;
 }

@@ -30,9 +30,12 @@ MIN_FALL = -1.0
 MIN_MARGIN = 40
 
 
-def equity_chart(equity: Equity, currency: str, zone: tzinfo) -> Chart:
-    """Return the chart: equity with what did not simply close marked, and its drawdown."""
+def equity_chart(equity: Equity, currency: str, zone: tzinfo, began_at: int | None = None) -> Chart:
+    """Return the chart: equity with what did not simply close marked, and its drawdown. `began_at`: when the session
+    did, microseconds, from where it rises or falls; it is left out if older endings are shown."""
     line = [[point.at / MILLISECOND, float(point.net)] for point in equity.points]
+    if began_at is not None and all(began_at <= point.at for point in equity.points[:1]):
+        line.insert(0, [began_at / MILLISECOND, 0.0])
     tops = accumulate((max(0.0, net) for _, net in line), max)
     falls = [[at, min(0.0, net - top)] for (at, net), top in zip(line, tops, strict=True)]
     axis = {"type": "time", "axisLabel": {"hideOverlap": True}}

@@ -86,7 +86,7 @@ def _render(dashboard: Dashboard) -> None:
     ]
     streamlit.html(figures(shown))
     streamlit.echarts_chart(
-        equity_chart(realised.equity, currency, zone),
+        equity_chart(realised.equity, currency, zone, dashboard.session.began_at),
         height=360,
         key="trades.equity",
         alt=f"Equity of the session in {currency}, and drawdown",

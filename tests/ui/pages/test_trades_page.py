@@ -290,6 +290,9 @@ def test_the_equity_chart_marks_what_did_not_simply_close() -> None:
     assert not any(grid.get("containLabel") for grid in spec["grid"])
     assert spec["useUTC"] is True
     assert equity_chart(curve.equity(), "USD", ZoneInfo("Asia/Tokyo"))["useUTC"] is False
+    # from nothing at the session's beginning, unless what is shown began before it
+    since, older = (equity_chart(curve.equity(), "USD", UTC, at)["series"][0]["data"] for at in (500, 1_500))
+    assert (since, older) == ([[0.5, 0.0], *equity["data"]], equity["data"])
 
 
 def test_each_step_of_the_waterfall_hangs_where_the_one_before_ended() -> None:
