@@ -202,23 +202,24 @@ class ExchangeAccount:
         Raises OrderRejectedError (there is no withdrawal), OutcomeUnknownError (look it up), AccountRejectedError,
         NotPostedError.
         """
-        api = self._transfers()
         try:
-            await self._clock.measure_once()
-        except ccxt.BaseError as error:
-            raise OrderRejectedError(f"nothing was sent: {read_error(self._exchange, error, self._keys)}") from None
+            api = self._transfers()
+        except KeyError:
+            raise OrderRejectedError(f"there are no withdrawals from {self._exchange} here") from None
+        # now, since an exchange that keeps no id of ours is asked for it by its time
+        await self._clock.measure()
         try:
             # not on the connection of orders: that one sends nothing else
             with posting(permit):
                 return await api.withdraw(order)
         except ccxt.BaseError as error:
-            raise post_error(self._exchange, error, self._keys) from None
+            raise post_error(self._exchange, error, self._keys, posted="withdrawal") from None
         except AnswerNotUnderstoodError as error:
-            raise OutcomeUnknownError(f"{self._exchange} may or may not send it: {error}") from error
+            raise OutcomeUnknownError(f"{self._exchange} may or may not have the withdrawal: {error}") from error
 
     async def withdrawals(self, currency: str, since: int) -> list[Withdrawal]:
         """Return what left, or will. `since` by our clock, microseconds; earlier ones may be among them. Raises
-        ExchangeUnavailableError, AccountRejectedError."""
+        ExchangeUnavailableError, AccountRejectedError; KeyError if nothing is transferred there."""
         api = self._transfers()
         return await self._read(lambda: api.withdrawals(currency, since))
 
@@ -228,11 +229,11 @@ class ExchangeAccount:
         return await self._read(lambda: api.deposits(currency, since))
 
     def _transfers(self) -> TransferApi:
-        """Raise ExchangeUnavailableError if nothing is transferred there."""
+        """Raise KeyError if nothing is transferred there."""
         entry = self._reads.entry
         make = None if entry.is_generic else transfers_of(entry.ccxt)
         if make is None:
-            raise ExchangeUnavailableError(f"there are no withdrawals from {self._exchange} here")
+            raise KeyError(self._exchange)
         return make(self._reads.client, self._reads.api)
 
     async def look_up(self, order: LimitOrder, others: Collection[str] = ()) -> OrderReport | None:

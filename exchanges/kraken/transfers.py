@@ -7,14 +7,13 @@ from typing import Any
 from exchanges.common_codes import common_code
 from exchanges.kraken.orders import KrakenOrderApi
 from exchanges.kraken.symbols import kraken_asset
-from exchanges.ports.orders import number_in, optional_text_in, row_of, rows_of, text_in
+from exchanges.ports.orders import FILLS_MARGIN, number_in, optional_text_in, row_of, rows_of, text_in
 from exchanges.ports.withdrawals import MakeTransferApi, WithdrawalOrder
 from market.accounting.transfer_lifecycle import Deposit, DepositState, Withdrawal, WithdrawalState
 from market.money import text_of
 from market.time_units import MICROSECONDS
 
-SINCE_MARGIN = 120
-"""Seconds: its clock is not measured, since its nonces need not be times."""
+_MICROS_OF_MS = 1_000
 _WITHDRAWN: Mapping[str, WithdrawalState] = {"Success": "done", "Failure": "failed", "Settled": "done"}
 _DEPOSITED: Mapping[str, DepositState] = {"Success": "credited", "Failure": "failed"}
 
@@ -32,25 +31,31 @@ class KrakenTransferApi:
         return text_in(row_of(await self._result(self._client.privatePostWithdraw, request)), "refid")
 
     async def withdrawals(self, currency: str, since: int) -> list[Withdrawal]:
-        found = await self._result(self._client.privatePostWithdrawStatus, _query(currency, since))
-        return [_withdrawal(row) for row in rows_of(found)]
+        found = await self._result(self._client.privatePostWithdrawStatus, self._query(currency, since))
+        ahead = self._ahead()
+        return [_withdrawal(row, ahead) for row in rows_of(found)]
 
     async def deposits(self, currency: str, since: int) -> list[Deposit]:
-        found = await self._result(self._client.privatePostDepositStatus, _query(currency, since))
+        found = await self._result(self._client.privatePostDepositStatus, self._query(currency, since))
         return [_deposit(row) for row in rows_of(found)]
 
+    def _query(self, currency: str, since: int) -> dict[str, str]:
+        start = since + self._ahead() - FILLS_MARGIN
+        return {"asset": kraken_asset(currency), "start": str(start // MICROSECONDS)}
 
-def _query(currency: str, since: int) -> dict[str, str]:
-    return {"asset": kraken_asset(currency), "start": str(since // MICROSECONDS - SINCE_MARGIN)}
+    def _ahead(self) -> int:
+        """Return the microseconds that its clock is ahead of ours, as measured: its signatures do not go by it, its
+        lists do."""
+        return (self._client.order_clock_ahead_ms or 0) * _MICROS_OF_MS
 
 
-def _withdrawal(row: Mapping[str, Any]) -> Withdrawal:
+def _withdrawal(row: Mapping[str, Any], ahead: int) -> Withdrawal:
     return Withdrawal(
         withdrawal_id=text_in(row, "refid"),
         currency=common_code("kraken", text_in(row, "asset")),
         left=number_in(row, "amount") + number_in(row, "fee"),
         state=_WITHDRAWN.get(text_in(row, "status"), "pending"),
-        asked_at=int(number_in(row, "time") * MICROSECONDS),
+        asked_at=int(number_in(row, "time") * MICROSECONDS) - ahead,
         network_id=optional_text_in(row, "txid") or None,
     )
 

@@ -46,6 +46,7 @@ _USED_TEXTS = (
     "client_order_id already exists",
     "cl_ord_id already in use",
     "duplicate order sent",
+    "withdraw order id is used",
 )
 _PAST_DEADLINE = "eservice:deadline elapsed"
 # The exchange itself does not know the outcome.
@@ -119,8 +120,8 @@ _OK, _TIMEOUT, _REJECTIONS, _FAILURES = 200, 408, range(400, 500), range(500, 60
 def fault_of(error: ccxt.BaseError) -> Fault:
     """Outcome of a failed request that changes something.
 
-    rejected: nothing happened; clock: rejected because of the request's timestamp; used: the client order id exists
-    already; unknown: it may or may not have happened; unavailable: the request was not sent.
+    rejected: nothing happened; clock: rejected because of the request's timestamp; used: the client's id of it
+    exists already; unknown: it may or may not have happened; unavailable: the request was not sent.
     """
     text = str(error).lower()
     said = _fault_by_code(text) or _fault_by_text(text)
@@ -137,19 +138,24 @@ def fault_of(error: ccxt.BaseError) -> Fault:
 
 
 def post_error(
-    exchange: str, error: ccxt.BaseError, keys: Credentials | None = None, *, is_of_the_clock: bool = False
+    exchange: str,
+    error: ccxt.BaseError,
+    keys: Credentials | None = None,
+    *,
+    is_of_the_clock: bool = False,
+    posted: Literal["order", "withdrawal"] = "order",
 ) -> ExchangeError:
-    """Return the error of posting an order; its text contains nothing of `keys`. `is_of_the_clock`: the exchange's
-    clock was wrong here."""
+    """Return the error of posting; its text contains nothing of `keys`. `is_of_the_clock`: the exchange's clock was
+    wrong here."""
     fault, text = fault_of(error), _error_text(error, keys)
     if fault == "account" and not is_of_the_clock:
         return AccountRejectedError(f"{exchange} rejected the account: {text}")
     if fault == "used":
-        # An order with this id exists, so it must not be reported as rejected.
-        return OutcomeUnknownError(f"{exchange} already has an order with this client order id: {text}")
+        # one with this id exists, so it must not be reported as rejected
+        return OutcomeUnknownError(f"{exchange} already knows the id of this {posted}: {text}")
     if fault in ("account", "rejected", "clock", "not_found", "unavailable"):
-        return OrderRejectedError(f"{exchange} rejected the order: {text}")
-    return OutcomeUnknownError(f"{exchange} may or may not have the order: {text}")
+        return OrderRejectedError(f"{exchange} rejected the {posted}: {text}")
+    return OutcomeUnknownError(f"{exchange} may or may not have the {posted}: {text}")
 
 
 def read_error(exchange: str, error: ccxt.BaseError, keys: Credentials | None = None) -> ExchangeError:

@@ -57,7 +57,7 @@ class Withdrawal:
     left: Decimal
     state: WithdrawalState
     asked_at: int
-    """By the exchange's clock, microseconds."""
+    """By our clock, microseconds, as far as the exchange's was measured."""
     client_id: str | None = None
     """Ours, where the exchange keeps one."""
     network_id: str | None = None

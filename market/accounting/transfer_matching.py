@@ -6,7 +6,7 @@ from market.accounting.transfer_lifecycle import Deposit, MoneyTransfer, Withdra
 from market.time_units import MICROSECONDS
 
 CLOCK_MARGIN = 60 * MICROSECONDS
-"""An exchange's clock may be behind ours by so much."""
+"""An exchange's clock may have moved by so much since it was measured, and the store's be off from ours."""
 
 
 class AmbiguousWithdrawalError(Exception):

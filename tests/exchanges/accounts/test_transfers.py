@@ -10,7 +10,7 @@ import pytest
 from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.catalogue import EXCHANGES, can_transfer, known_transfers, transfers_of
 from exchanges.ccxt.client import make_exchange
-from exchanges.errors import ExchangeUnavailableError, NotPostedError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import NotPostedError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.permits import Permit
 from exchanges.ports.withdrawals import WithdrawalAddress, WithdrawalOrder
 from exchanges.simulated_addresses import simulated_address
@@ -114,7 +114,7 @@ async def test_what_the_exchange_rejects_in_words_left_nothing(
 
 async def test_binance_takes_one_id_once(accounts: dict[str, ExchangeAccount]) -> None:
     await accounts["binance"].withdraw(order("kraken"))
-    with pytest.raises(OrderRejectedError, match="-4000"):
+    with pytest.raises(OutcomeUnknownError, match=r"binance already knows the id of this withdrawal: .*-4000"):
         await accounts["binance"].withdraw(order("kraken"))
     assert len(await accounts["binance"].withdrawals("BTC", wall_now())) == 1
 
@@ -125,9 +125,25 @@ async def test_a_lost_answer_is_unknown_and_the_list_has_the_withdrawal(
 ) -> None:
     await accounts[source].balances()
     outside.faults.switch_on(Fault(source, "lost_acknowledgement", count=1, manner="dropped"))
-    with pytest.raises(OutcomeUnknownError):
+    with pytest.raises(OutcomeUnknownError, match="may or may not have the withdrawal"):
         await accounts[source].withdraw(order("kraken" if source == "binance" else "binance"))
     assert len(await accounts[source].withdrawals("BTC", wall_now())) == 1
+
+
+@pytest.mark.parametrize("skew", [-300.0, 300.0])
+async def test_a_withdrawal_is_dated_by_our_clock_wherever_krakens_is(
+    skew: float, outside: Served, accounts: dict[str, ExchangeAccount]
+) -> None:
+    """It keeps no id of ours: by its time alone is a withdrawal known to be that of a lost answer."""
+    await accounts["kraken"].balances()
+    # after the clock was measured for the first time
+    outside.faults.switch_on(Fault("kraken", "clock_skew", seconds=3_600, skew_seconds=skew))
+    outside.faults.switch_on(Fault("kraken", "lost_acknowledgement", count=1, manner="dropped"))
+    asked = wall_now()
+    with pytest.raises(OutcomeUnknownError):
+        await accounts["kraken"].withdraw(order("binance"))
+    [listed] = await accounts["kraken"].withdrawals("BTC", asked)
+    assert abs(listed.asked_at - asked) < 5 * MICROSECONDS
 
 
 @pytest.mark.parametrize("source", PAIR)
@@ -168,8 +184,12 @@ async def test_elsewhere_there_are_no_withdrawals_here(tmp_path: Path) -> None:
     async with served(tmp_path, only=("bitstamp",)) as there:
         account = open_account(there.config("bitstamp"), TRADED)
         try:
-            with pytest.raises(ExchangeUnavailableError, match="no withdrawals from bitstamp here"):
+            with pytest.raises(OrderRejectedError, match="no withdrawals from bitstamp here"):
                 await account.withdraw(order("kraken"))
+            with pytest.raises(KeyError):
+                await account.withdrawals("BTC", wall_now())
+            with pytest.raises(KeyError):
+                await account.deposits("BTC", wall_now())
         finally:
             await account.close()
 
