@@ -108,6 +108,9 @@ REASONS: Mapping[str, str] = {
     "not_found": "The exchange lists no such withdrawal",
     "no_answer": "No answer; being looked up",
     "late": "Overdue",
+    "ambiguous": "Several withdrawals may be it",
+    "declined": "Declined",
+    "settled": "It never left, says an operator",
     # what an exchange did badly
     "order_rejected": "Order rejected by the exchange",
     "outcome_unknown": "Order outcome unknown",

@@ -43,7 +43,8 @@ class BalanceSnapshots:
         # what arrived before is in the balances, so it is booked before; what arrived meanwhile may be in them or not
         await self.transit.settle("")
         balances = await self.account.balances()
-        if await self.transit.settle(""):
+        # nor is it known what is in them while a withdrawal was neither answered nor listed
+        if await self.transit.settle("") or await self.transit.in_question():
             return False
         await self.store.balances.replace(exchange, balances, "before", self.by)
         return True

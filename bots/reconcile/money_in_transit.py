@@ -10,7 +10,8 @@ class MoneyInTransit(Protocol):
         ...
 
     async def in_question(self) -> frozenset[str]:
-        """Return the currencies of which some may have left, and nobody knows. Raises StoreUnavailableError."""
+        """Return the currencies of which some may have left or arrived, and nobody knows. Raises
+        StoreUnavailableError."""
         ...
 
 

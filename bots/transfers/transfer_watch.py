@@ -15,6 +15,7 @@ from market.accounting.transfer_lifecycle import (
     Deposit,
     MoneyTransfer,
     Withdrawal,
+    ambiguous,
     not_found,
     overdue,
     with_deposit,
@@ -68,11 +69,10 @@ class TransferWatch:
         return await self.store.transfers.known(await self.store.server_now() - TURNED_UP)
 
     async def in_question(self) -> frozenset[str]:
-        """Return currencies of which nobody knows whether they left this exchange: they cannot be compared. Raises
-        StoreUnavailableError."""
+        """Return currencies of which nobody knows whether they left this exchange, or by which deposit they arrive
+        here: they cannot be compared. Raises StoreUnavailableError."""
         here = self.account.exchange
-        waiting = (one for one in await self.known() if one.is_open and one.left is None)
-        return frozenset(one.currency for one in waiting if one.source == here)
+        return frozenset(one.currency for one in await self.known() if one.is_open and _is_in_question(one, here))
 
     async def settle(self, session_id: str | None = None) -> int:
         """Ask the exchange what became of each transfer, and book it; return how many took a step. `session_id`: ""
@@ -93,7 +93,7 @@ class TransferWatch:
             since, asked_at = _since(own), await self.store.server_now()
             listed = await self.account.withdrawals(currency, since)
             for one in own:
-                steps += await self._take(one, partial(_left, one, listed, _others(one, known), asked_at, session_id))
+                steps += await self._take(one, partial(_left, listed, _others(one, known), asked_at, session_id))
         return steps
 
     async def _arriving(self, known: Sequence[MoneyTransfer], session_id: str) -> int:
@@ -113,8 +113,11 @@ class TransferWatch:
         return int(after is not None)
 
 
+def _is_in_question(one: MoneyTransfer, here: str) -> bool:
+    return (one.source == here and one.left is None) or (one.destination == here and one.network_id is None)
+
+
 def _left(
-    known: MoneyTransfer,
     listed: Sequence[Withdrawal],
     others: Collection[str],
     asked_at: int,
@@ -125,9 +128,8 @@ def _left(
     """Return what a list that was asked for at `asked_at` makes of a transfer, as it is stored by now."""
     try:
         found = withdrawal_of(current, listed, others)
-    except AmbiguousWithdrawalError as error:
-        log.error("%s", error, extra={"transfer": known.transfer_id})
-        return overdue(current, now)
+    except AmbiguousWithdrawalError:
+        return ambiguous(current, now)
     if found is not None:
         return overdue(with_withdrawal(current, found, now, session_id), now)
     if current.is_open and current.left is None:

@@ -4,7 +4,7 @@ proposed → asked → sent → arrived, or dropped, failed, unknown. It is stor
 once, by the process with that `token`; whoever comes later only looks up what became of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from hashlib import sha256
@@ -24,8 +24,10 @@ NOT_FOUND = "not_found"
 REJECTED = "rejected"
 RETURNED = "returned"
 """The exchange took the withdrawal and gave the money back."""
-NO_ANSWER, LATE = "no_answer", "late"
-"""Why it is unknown."""
+SETTLED = "settled"
+"""A person said that it never left."""
+NO_ANSWER, LATE, AMBIGUOUS = "no_answer", "late", "ambiguous"
+"""Why it is unknown. `ambiguous`: several withdrawals may be it."""
 DropReason = Literal["not_confirmed", "not_free", "declined", "no_address"]
 
 SEARCH_SECONDS = 60
@@ -216,7 +218,8 @@ def with_withdrawal(known: MoneyTransfer, there: Withdrawal, at: int, session_id
             return known if turned_up else _at(named, "failed", at, REJECTED)
         return _in_session(_at(named, "failed", at, RETURNED), "returned", session_id)
     if known.left is not None:
-        return named
+        # what the answer to the request left open, such as a fee on top
+        return replace(named, left=there.left)
     return _in_session(replace(_at(named, "sent", at), left=there.left), "left", session_id)
 
 
@@ -225,6 +228,40 @@ def with_deposit(known: MoneyTransfer, there: Deposit, at: int, session_id: str)
     if not known.is_open or known.left is None or there.state != "credited":
         return known
     return _in_session(replace(_at(known, "arrived", at), arrived=there.amount), "arrived", session_id)
+
+
+def ambiguous(known: MoneyTransfer, at: int) -> MoneyTransfer:
+    """Return it as unknown if several withdrawals may be it."""
+    return _at(known, "unknown", at, AMBIGUOUS) if known.state == "asked" else overdue(known, at)
+
+
+def settled(
+    known: MoneyTransfer, left: Decimal | None, arrived: Decimal | None, at: int, session_at: Callable[[str], str]
+) -> MoneyTransfer:
+    """Return what a person says became of a transfer that is unknown: what its source has less by it (None: nothing
+    left, or it came back), and what its destination got (None: nothing yet; 0: it is lost). `session_at`: exchange →
+    the session whose books are open there.
+
+    Raises TransferStepError.
+    """
+    late = overdue(known, at)
+    _check(late, "unknown")
+    if left is None and arrived is None:
+        if late.left is None:
+            return _at(late, "failed", at, SETTLED)
+        return _in_session(_at(late, "failed", at, RETURNED), "returned", session_at(late.source))
+    if left is None or left <= 0 or not 0 <= (arrived or ZERO) <= left:
+        raise TransferStepError(
+            f"transfer {late.transfer_id} left with more than 0, and arrived with no more than left"
+        )
+    if late.left not in (None, left):
+        raise TransferStepError(f"transfer {late.transfer_id} left {late.source} with {late.left}, as that says")
+    gone = replace(_at(late, "sent", at), left=left)
+    if late.left is None:
+        gone = _in_session(gone, "left", session_at(late.source))
+    if arrived is None:
+        return gone
+    return _in_session(replace(_at(gone, "arrived", at), arrived=arrived), "arrived", session_at(late.destination))
 
 
 def positions(known: MoneyTransfer) -> dict[tuple[str, str], tuple[Decimal, Decimal]]:
@@ -284,15 +321,6 @@ def still_ours(transfers: Iterable[MoneyTransfer], session_id: str) -> dict[str,
         if one.lost and one.sessions.get("left") == session_id:
             sums[one.currency] = sums.get(one.currency, ZERO) - one.lost
     return {currency: amount for currency, amount in sums.items() if amount}
-
-
-def in_transit(transfers: Iterable[MoneyTransfer]) -> dict[str, Decimal]:
-    """Return currency → what is on its way between exchanges, fees taken off."""
-    sums: dict[str, Decimal] = {}
-    for one in transfers:
-        if one.arriving:
-            sums[one.currency] = sums.get(one.currency, ZERO) + one.arriving
-    return sums
 
 
 def costs_of(transfers: Iterable[MoneyTransfer], session_id: str = "") -> Decimal:

@@ -110,11 +110,13 @@ class TradeReader:
         """For reading what is in force before `watch` says what changes."""
         self.balances = MongoBalances(self._database, session_id)
         self.health = MongoHealth(self._database)
-        self.difference_book = MongoDifferences(primary, MongoBalances(primary, session_id))
+        self.balance_book = MongoBalances(primary, session_id)
+        """To change balances by what is booked now."""
+        self.difference_book = MongoDifferences(primary, self.balance_book)
         """To settle differences."""
         self.transfers = MongoTransfers(self._database, self.balances, session_id)
-        self.transfer_book = MongoTransfers(primary, MongoBalances(primary, session_id), session_id)
-        """To confirm transfers."""
+        self.transfer_book = MongoTransfers(primary, self.balance_book, session_id)
+        """To confirm, decline and settle transfers."""
         self.audit = MongoAudit(primary)
         self.backtests = MongoBacktests(primary)
         self.apps = MongoApps(primary, region)

@@ -137,6 +137,15 @@ async def test_an_opening_has_what_arrived_before_it_once(bench: Bench) -> None:
     assert arrived.sessions["arrived"] == ""
 
 
+async def test_no_opening_is_taken_while_nobody_knows_what_is_in_it(bench: Bench) -> None:
+    transit = Transit(bench, await under_way(bench, AWAY, has_left=False), is_in_question=True)
+    bench.store.balances._before.clear()
+    snapshots = BalanceSnapshots(bench.store, bench.exchange, by=UNFENCED, transit=transit)
+    assert not await snapshots.ensure_opening()
+    transit.is_in_question = False
+    assert await snapshots.ensure_opening()
+
+
 async def test_a_closing_is_taken_again_until_it_is_known_what_is_in_it(bench: Bench) -> None:
     transit = Transit(bench, await under_way(bench, AWAY, has_left=False), is_in_question=True)
     snapshots = BalanceSnapshots(bench.store, bench.exchange, by=UNFENCED, transit=transit)

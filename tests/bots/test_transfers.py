@@ -14,8 +14,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from bots.transfers.transfer_maker import TransferMaker
 from exchanges.errors import ExchangeError
 from exchanges.ports.withdrawals import WithdrawalOrder
-from market.accounting.transfer_lifecycle import MoneyTransfer, booked_in
+from market.accounting.transfer_lifecycle import AMBIGUOUS, MoneyTransfer, booked_in, settled
 from market.money import ZERO
+from market.trade.leases import UNFENCED
 from tests.bots.transfer_world import FEE, NAMES, SESSION, TransferWorld
 
 SOURCE, DESTINATION = NAMES
@@ -136,6 +137,51 @@ async def test_too_little_is_left_when_it_is_asked_for() -> None:
     await world.round(SOURCE)
     assert (world.transfers[0].state, world.transfers[0].reason) == ("dropped", "not_free")
     assert world.made() == {}
+
+
+async def test_a_credit_is_in_question_until_the_source_has_said_which_it_is() -> None:
+    world = await opened()
+    for _ in range(2):
+        await world.round(SOURCE)
+    await world.network()
+    there = world.bots[DESTINATION].watch
+    assert await there.in_question() == {"BTC"}
+    await world.round(SOURCE)
+    assert await there.in_question() == frozenset()
+    assert await there.settle() == 1
+
+
+async def test_what_left_is_what_the_list_says_whatever_was_asked_for() -> None:
+    world = await opened()
+    for _ in range(2):
+        await world.round(SOURCE)
+    source = world.exchanges[SOURCE]
+    # a fee on top, of which the answer said nothing
+    source.withdrawals[0] = replace(source.withdrawals[0], left=Decimal(1) + FEE)
+    source.balance -= FEE
+    await world.round(SOURCE)
+    assert await world.booked(SOURCE) == (source.balance, ZERO)
+
+
+async def test_two_that_may_be_it_wait_for_a_person_and_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    source = world.exchanges[SOURCE]
+    source.next_answer = "lost"
+    await world.round(SOURCE, dies_after=3, is_after=True)
+    source.withdrawals.append(replace(source.withdrawals[0], withdrawal_id="another"))
+    for _ in range(3):
+        await world.round(SOURCE)
+    [one] = world.transfers
+    assert (one.state, one.reason) == ("unknown", AMBIGUOUS)
+    assert [record.levelname for record in caplog.records].count("ERROR") == 1
+
+    def step(known: MoneyTransfer, now: int) -> MoneyTransfer:
+        return settled(known, one.amount, one.amount - FEE, now, lambda _: SESSION)
+
+    assert await world.store.transfers.step(one.transfer_id, step, UNFENCED) is not None
+    assert await world.booked(SOURCE) == (source.balance, ZERO)
+    assert await world.bots[SOURCE].watch.in_question() == frozenset()
 
 
 class SendsTwice(TransferMaker):

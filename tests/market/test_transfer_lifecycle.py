@@ -10,28 +10,31 @@ from hypothesis import strategies as st
 
 from market.accounting.rebalancing import Transfer
 from market.accounting.transfer_lifecycle import (
+    AMBIGUOUS,
     LATE,
     NO_ANSWER,
     NOT_FOUND,
     PROPOSAL_SECONDS,
     REJECTED,
     RETURNED,
+    SETTLED,
     Deposit,
     MoneyTransfer,
     TransferStepError,
     Withdrawal,
+    ambiguous,
     asked,
     booked_in,
     changes_between,
     confirmed,
     costs_of,
     dropped,
-    in_transit,
     not_found,
     overdue,
     positions,
     proposed,
     rejected,
+    settled,
     with_deposit,
     with_withdrawal,
 )
@@ -53,13 +56,20 @@ ASKED = asked(PROPOSED, 7, START)
 SENT = with_withdrawal(ASKED, DONE, SOON, "session")
 ARRIVED = with_deposit(SENT, CREDITED, SOON, "next")
 NO_SUCH = not_found(ASKED, LONG)
+DOUBTFUL, OVERDUE = ambiguous(ASKED, SOON), overdue(SENT, LONG)
+
+
+def said(known: MoneyTransfer, left: str | None, arrived: str | None, at: int = LONG) -> MoneyTransfer:
+    """Return what a person's word makes of it, in the books of `session`."""
+    amounts = [None if text is None else Decimal(text) for text in (left, arrived)]
+    return settled(known, amounts[0], amounts[1], at, lambda _: "session")
 
 
 def test_a_transfer_from_its_proposal_to_its_arrival() -> None:
     assert (PROPOSED.state, ASKED.state, SENT.state, ARRIVED.state) == ("proposed", "asked", "sent", "arrived")
     assert ASKED.token == 7
     assert (SENT.withdrawal_id, SENT.network_id) == ("W1", "tx1")
-    assert in_transit([SENT, ARRIVED]) == {"BTC": Decimal("1.999")}
+    assert [one.arriving for one in (SENT, ARRIVED)] == [Decimal("1.999"), ZERO]
     assert changes_between(PROPOSED, ASKED) == [("kraken", "BTC", Decimal(-2), Decimal(2))]
     assert changes_between(ASKED, SENT) == [("kraken", "BTC", ZERO, Decimal(-2))]
     assert changes_between(SENT, ARRIVED) == [("binance", "BTC", Decimal("1.999"), ZERO)]
@@ -88,6 +98,15 @@ def test_a_transfer_from_its_proposal_to_its_arrival() -> None:
         (lambda: with_withdrawal(NO_SUCH, replace(PENDING, state="failed"), LONG, "next"), "failed", NOT_FOUND),
         (lambda: with_deposit(SENT, replace(CREDITED, state="pending"), SOON, "next"), "sent", ""),
         (lambda: dropped(PROPOSED, "declined", SOON), "dropped", "declined"),
+        (lambda: ambiguous(ASKED, SOON), "unknown", AMBIGUOUS),
+        (lambda: ambiguous(ambiguous(ASKED, SOON), LONG), "unknown", AMBIGUOUS),
+        (lambda: ambiguous(NO_SUCH, LONG), "failed", NOT_FOUND),
+        (lambda: said(DOUBTFUL, None, None), "failed", SETTLED),
+        (lambda: said(OVERDUE, None, None), "failed", RETURNED),
+        (lambda: said(DOUBTFUL, "2", None), "sent", ""),
+        (lambda: said(DOUBTFUL, "2", "1.999"), "arrived", ""),
+        (lambda: said(OVERDUE, "2", "0"), "arrived", ""),
+        (lambda: said(ASKED, "2", "1.999"), "arrived", ""),
     ],
 )
 def test_what_each_answer_makes_of_it(after: Callable[[], MoneyTransfer], state: str, reason: str) -> None:
@@ -105,11 +124,39 @@ def test_what_each_answer_makes_of_it(after: Callable[[], MoneyTransfer], state:
         lambda: not_found(overdue(SENT, LONG), LONG),
         lambda: dropped(ASKED, "declined", SOON),
         lambda: confirmed(replace(ASKED, confirmed_by=""), "eve", SOON),
+        lambda: said(ARRIVED, None, None),
+        lambda: settled(ASKED, None, None, SOON, str),
+        lambda: said(DOUBTFUL, None, "1"),
+        lambda: said(DOUBTFUL, "1", "1.1"),
+        lambda: said(DOUBTFUL, "0", None),
+        lambda: said(OVERDUE, "1", "1"),
     ],
 )
 def test_a_withdrawal_cannot_be_allowed_twice_nor_what_left_be_forgotten(step: Callable[[], MoneyTransfer]) -> None:
     with pytest.raises(TransferStepError, match=r"transfer [0-9a-f]{32} "):
         step()
+
+
+def test_what_left_is_what_the_exchange_lists_not_what_was_asked_for() -> None:
+    answered = with_withdrawal(ASKED, PENDING, SOON, "session")
+    listed = with_withdrawal(answered, replace(DONE, left=Decimal("2.001")), LONG, "next")
+    assert listed.left == Decimal("2.001")
+    assert changes_between(answered, listed) == [("kraken", "BTC", Decimal("-0.001"), ZERO)]
+    assert booked_in([listed], "session") == {("kraken", "BTC"): Decimal("-2.001")}
+
+
+def test_what_a_person_says_is_booked_where_it_happened() -> None:
+    named = settled(DOUBTFUL, Decimal(2), Decimal("1.9"), LONG, {"kraken": "session", "binance": ""}.__getitem__)
+    assert changes_between(DOUBTFUL, named) == [
+        ("kraken", "BTC", ZERO, Decimal(-2)),
+        ("binance", "BTC", Decimal("1.9"), ZERO),
+    ]
+    assert booked_in([named], "session") == {("kraken", "BTC"): Decimal(-2)}
+    assert (named.lost, named.is_open) == (Decimal("0.1"), False)
+    assert changes_between(DOUBTFUL, said(DOUBTFUL, None, None)) == [("kraken", "BTC", Decimal(2), Decimal(-2))]
+    # it had left, and came back
+    assert changes_between(OVERDUE, said(OVERDUE, None, None)) == [("kraken", "BTC", Decimal(2), ZERO)]
+    assert booked_in([said(OVERDUE, None, None)], "session") == {}
 
 
 def test_a_proposal_that_nobody_confirms_is_outdated_after_an_hour() -> None:
@@ -168,7 +215,14 @@ DEPOSITS = st.builds(
     state=st.sampled_from(["pending", "credited", "failed"]),
     network_id=st.just("tx1"),
 )
-NEWS = st.lists(st.one_of(WITHDRAWALS, DEPOSITS, st.sampled_from(["not found", "overdue", "rejected"])), max_size=8)
+WORDS: dict[str, tuple[str | None, str | None]] = {
+    "it never left": (None, None),
+    "it left": ("2", None),
+    "it arrived": ("2", "1.9"),
+}
+NEWS = st.lists(
+    st.one_of(WITHDRAWALS, DEPOSITS, st.sampled_from(["not found", "overdue", "rejected", *WORDS])), max_size=8
+)
 
 
 def told(known: MoneyTransfer, news: Withdrawal | Deposit | str, at: int) -> MoneyTransfer:
@@ -176,6 +230,9 @@ def told(known: MoneyTransfer, news: Withdrawal | Deposit | str, at: int) -> Mon
         return with_withdrawal(known, news, at, "session")
     if isinstance(news, Deposit):
         return with_deposit(known, news, at, "session")
+    if news in WORDS:
+        # only of what is unknown by then
+        return said(known, *WORDS[news], at) if overdue(known, at).state == "unknown" else known
     if news == "overdue":
         return overdue(known, at)
     if known.left is not None or known.state not in ("asked", "unknown"):
