@@ -7,16 +7,28 @@ from pathlib import Path
 from exchanges.errors import AccountRejectedError
 
 _HIDDEN = "***"
+_PRIVATE_KEY = "-----BEGIN "
+
+
+def is_private_key(secret: str) -> bool:
+    """Whether it is the PEM of one."""
+    return secret.startswith(_PRIVATE_KEY)
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The fields as ccxt names them; `password` is coinbaseexchange's passphrase."""
+    """The fields as ccxt names them; `password` is coinbaseexchange's passphrase. A private key has line breaks where
+    `\\n` stands for them, as in a line of an environment file, and none of Windows: ccxt tells Binance's kinds of keys
+    by their length."""
 
     api_key: str = field(repr=False)
     secret: str = field(repr=False)
     password: str = field(default="", repr=False)
     uid: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if is_private_key(self.secret):
+            object.__setattr__(self, "secret", self.secret.replace("\\n", "\n").replace("\r", "").strip())
 
     def hidden_in(self, text: str) -> str:
         """`text` without the keys: some exchanges repeat the key in their rejection."""

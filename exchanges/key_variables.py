@@ -11,7 +11,6 @@ ARM_VARIABLE = "ARBITRAGE_ARM_LIVE"
 """Must be `yes` before anything is sent to a real exchange, or to its sandbox."""
 _SUFFIXES = {"api_key": "KEY", "secret": "SECRET", "password": "PASSWORD", "uid": "UID"}
 """Field of Credentials → end of the variable's name."""
-_PRIVATE_KEY = "-----BEGIN "
 # those of notification destinations are read by another process
 _KEY_VARIABLE = re.compile(rf"ARBITRAGE_(?!NOTICES_)[A-Z0-9_]+_({'|'.join(_SUFFIXES.values())})")
 
@@ -53,12 +52,4 @@ def environment_credentials(
     if missing:
         kind = "sandbox" if is_sandbox else "live"
         raise AccountRejectedError(f"{kind} trading on {exchange} needs {' and '.join(missing)} in the environment")
-    return Credentials(**{part: _without_marks(environment[name].strip()) for part, name in variables.items()})
-
-
-def _without_marks(value: str) -> str:
-    """Return a private key with line breaks where `\\n` stands for them, as in a line of an environment file, and
-    without those of Windows: ccxt tells Binance's kinds of keys by their length."""
-    if not value.startswith(_PRIVATE_KEY):
-        return value
-    return value.replace("\\n", "\n").replace("\r", "")
+    return Credentials(**{part: environment[name].strip() for part, name in variables.items()})

@@ -93,6 +93,11 @@ class ExchangeAccount:
     def exchange(self) -> str:
         return self._exchange
 
+    @property
+    def is_by_socket(self) -> bool:
+        """Whether the next order goes over the socket."""
+        return self._socket is not None and self._socket.is_open
+
     def legs_left(self) -> int | None:
         """How many legs the rate limits allow to start now; None if there is no limit."""
         return None if self._budget is None else self._budget.legs_left()

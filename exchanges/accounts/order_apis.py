@@ -6,7 +6,7 @@ from exchanges.catalogue import facts_of, orders_of
 from exchanges.ccxt.generic_orders import GenericOrderApi
 from exchanges.ccxt.order_quirks import order_quirks
 from exchanges.errors import AccountRejectedError
-from exchanges.ports.order_terms import OrderSocketTerms
+from exchanges.ports.order_calls import rest_calls
 from exchanges.ports.orders import OrderApi
 from exchanges.requests.order_socket import OrderSocket, socket_or_rest
 from session.exchange_entries import ExchangeEntry
@@ -28,20 +28,15 @@ def order_socket(entry: ExchangeEntry, client: Any) -> OrderSocket | None:
     facts = None if entry.is_generic else facts_of(entry.ccxt)
     terms = None if facts is None else facts.order_socket
     orders = None if terms is None else orders_of(entry.ccxt)
-    is_wanted = entry.order_transport == "socket"
-    if terms is None or orders is None or orders.socket is None or not (is_wanted or _is_by_default(entry, terms)):
+    if terms is None or orders is None or orders.socket is None or entry.order_transport == "rest":
         return None
     wire = orders.socket.wire(client)
-    if wire is None and is_wanted:
+    if wire is None and entry.order_transport == "socket":
         raise AccountRejectedError(
             f'{entry.ccxt}: order_transport = "socket" needs an {terms.key_kind} key, and the account has another '
             'one; make such a key there, or set "rest"'
         )
     return None if wire is None else OrderSocket(client, wire)
-
-
-def _is_by_default(entry: ExchangeEntry, terms: OrderSocketTerms) -> bool:
-    return entry.order_transport is None and terms.is_usual
 
 
 def socket_api(entry: ExchangeEntry, client: Any, socket: OrderSocket) -> OrderApi:
@@ -50,4 +45,4 @@ def socket_api(entry: ExchangeEntry, client: Any, socket: OrderSocket) -> OrderA
     orders = orders_of(entry.ccxt)
     if orders is None or orders.socket is None:
         raise KeyError(entry.ccxt)
-    return orders.socket.api(client, socket_or_rest(socket, orders.socket.rest(client)))
+    return orders.socket.api(client, socket_or_rest(socket, rest_calls(client, orders.socket.rest)))

@@ -124,7 +124,7 @@ FACTS = ExchangeFacts(
         is_usual=False,
     ),
     order_document=_ORDER_DOCUMENT,
-    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT, key_kind="Ed25519"),
+    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT, key_kind="Ed25519", simulated_key=".ed25519"),
     order_quirks=OrderQuirks(is_immediate=True, finds_by_client_id=True),
     codes=alike(*COMMON_CODES, "EUR", "JPY", "USDT", "USDC", "WBTC", "BTCB", "LUNA", "LUNC", "USTC")
     | {"NEIRO": "NEIROCTO"},

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from exchanges.ports.limits import Weights
 from exchanges.ports.order_calls import PrivateCall, SocketAnswer, SocketEnding, SocketWire
-from exchanges.ports.orders import AnswerNotUnderstoodError, number_in, row_of, rows_of, text_in
+from exchanges.ports.orders import number_in, row_in, row_of, rows_of, text_in
 
 _METHODS = {
     ("POST", "order"): ("order.place", {"weight": 1, "orders": 1}),
@@ -35,14 +35,11 @@ class BinanceOrderSocket:
         self._client = client
         # to connect, and to log on
         self.opening_weights: Weights = {"weight": 2 + 2}
-        self.ping_seconds: float | None = None
+        self.ping: tuple[float, str] | None = None
 
     @property
     def url(self) -> str:
         return str(self._client.implode_hostname(self._client.urls["api"]["ws"]["ws-api"]["spot"]))
-
-    def ping(self) -> str:
-        return _message("ping", "ping", {})
 
     def log_on(self, call_id: str) -> str:
         signed = {"apiKey": self._client.apiKey, "timestamp": self._client.nonce()}
@@ -60,10 +57,7 @@ class BinanceOrderSocket:
         return _message(call_id, name, {**terms, "timestamp": self._client.nonce()})
 
     def read(self, message: str) -> SocketAnswer | SocketEnding | None:
-        try:
-            answer = row_of(orjson.loads(message))
-        except orjson.JSONDecodeError as error:
-            raise AnswerNotUnderstoodError(f"expected JSON, got {message[:200]}") from error
+        answer = row_in(message)
         if "event" in answer:
             return SocketEnding() if row_of(answer["event"]).get("e") == "serverShutdown" else None
         if answer.get("id") is None:

@@ -11,7 +11,7 @@ import ccxt
 from exchanges.binance.order_socket import binance_order_socket
 from exchanges.binance.symbols import binance_symbol
 from exchanges.ports.error_mapping import is_not_found
-from exchanges.ports.order_calls import Ask, PrivateCall
+from exchanges.ports.order_calls import Ask, PrivateCall, rest_calls
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
     ExchangeOrders,
@@ -47,19 +47,12 @@ _REST = {
 """ccxt's methods of the calls that go over a socket as well."""
 
 
-def by_rest(client: Any) -> Ask:
-    async def ask(call: PrivateCall) -> object:
-        return await getattr(client, _REST[call.method, call.path])(dict(call.parameters))
-
-    return ask
-
-
 class BinanceOrderApi:
     """`ask`: how orders are posted, followed and cancelled; by default by REST, as everything else is."""
 
     def __init__(self, client: Any, ask: Ask | None = None) -> None:
         self._client = client
-        self._rest = by_rest(client)
+        self._rest = rest_calls(client, _REST)
         self._ask = ask or self._rest
 
     async def post(self, order: LimitOrder, market: Market) -> str:
@@ -213,5 +206,5 @@ ORDERS = ExchangeOrders(
     _taker_rate,
     _server_time,
     _key_rights,
-    socket=SocketOrders(binance_order_socket, by_rest, BinanceOrderApi),
+    socket=SocketOrders(binance_order_socket, _REST, BinanceOrderApi),
 )

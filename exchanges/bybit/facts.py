@@ -122,7 +122,7 @@ FACTS = ExchangeFacts(
         is_usual=False,
     ),
     order_document=_ORDER_DOCUMENT,
-    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT),
+    order_socket=OrderSocketTerms(_SOCKET_DOCUMENT, key_kind="HMAC"),
     # of unified accounts, ccxt reads an order only if one knows that older ones than the last 500 are not found
     order_quirks=OrderQuirks(order_parameters={"acknowledged": True}, is_immediate=True),
     # two coins have had the ticker NEIRO (ccxt 25500)

@@ -10,7 +10,7 @@ import orjson
 
 from exchanges.bybit.order_socket import bybit_order_socket
 from exchanges.bybit.symbols import bybit_symbol
-from exchanges.ports.order_calls import Ask, PrivateCall
+from exchanges.ports.order_calls import Ask, PrivateCall, rest_calls
 from exchanges.ports.orders import (
     AnswerNotUnderstoodError,
     ExchangeOrders,
@@ -46,15 +46,11 @@ Row = Mapping[str, Any]
 AskList = Callable[[dict[str, str]], Awaitable[object]]
 
 
-_REST = {"v5/order/create": "privatePostV5OrderCreate", "v5/order/cancel": "privatePostV5OrderCancel"}
+_REST = {
+    ("POST", "v5/order/create"): "privatePostV5OrderCreate",
+    ("POST", "v5/order/cancel"): "privatePostV5OrderCancel",
+}
 """ccxt's methods of the calls that go over a socket as well."""
-
-
-def by_rest(client: Any) -> Ask:
-    async def ask(call: PrivateCall) -> object:
-        return await getattr(client, _REST[call.path])(dict(call.parameters))
-
-    return ask
 
 
 class BybitOrderApi:
@@ -62,7 +58,7 @@ class BybitOrderApi:
 
     def __init__(self, client: Any, ask: Ask | None = None) -> None:
         self._client = client
-        self._ask = ask or by_rest(client)
+        self._ask = ask or rest_calls(client, _REST)
 
     async def post(self, order: LimitOrder, market: Market) -> str:
         terms = {
@@ -273,5 +269,5 @@ ORDERS = ExchangeOrders(
     _taker_rate,
     _server_time,
     _key_rights,
-    socket=SocketOrders(bybit_order_socket, by_rest, BybitOrderApi),
+    socket=SocketOrders(bybit_order_socket, _REST, BybitOrderApi),
 )

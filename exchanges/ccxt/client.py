@@ -59,11 +59,10 @@ def simulated_config(
 
 
 def _key_of_socket(entry: ExchangeEntry | None) -> str:
-    """Return the end of the account's name in the file of keys, if orders are to go over a socket that takes one kind
-    of keys alone."""
+    """Return the end of the account's name in the file of keys, if orders are to go over a socket that wants another
+    key than the usual."""
     facts = facts_of(entry.ccxt) if entry is not None and entry.order_transport == "socket" else None
-    kind = None if facts is None or facts.order_socket is None else facts.order_socket.key_kind
-    return "" if kind is None else f".{kind.lower()}"
+    return "" if facts is None or facts.order_socket is None else facts.order_socket.simulated_key
 
 
 def live_config(

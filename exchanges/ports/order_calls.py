@@ -1,5 +1,4 @@
-"""Calls about orders that an exchange takes by REST and over a WebSocket alike, and what its folder says of the latter.
-No I/O."""
+"""Calls about orders that an exchange takes by REST and over a WebSocket alike, and what its folder says of these."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +20,17 @@ class PrivateCall:
 
 Ask = Callable[[PrivateCall], Awaitable[object]]
 """Returns what REST would answer. Raises ccxt's errors."""
+RestMethods = Mapping[tuple[str, str], str]
+"""Method and path of a call → ccxt's method of it."""
+
+
+def rest_calls(client: Any, methods: RestMethods) -> Ask:
+    """`client`: of ccxt."""
+
+    async def ask(call: PrivateCall) -> object:
+        return await getattr(client, methods[call.method, call.path])(dict(call.parameters))
+
+    return ask
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +66,10 @@ class SocketWire(Protocol):
         ...
 
     @property
-    def ping_seconds(self) -> float | None:
-        """After how long without a message the exchange wants one of its own; None: WebSocket's pings are enough."""
+    def ping(self) -> tuple[float, str] | None:
+        """After how many seconds without a message the exchange wants which of its own; None: WebSocket's pings are
+        enough."""
         ...
-
-    def ping(self) -> str: ...
 
     def log_on(self, call_id: str) -> str:
         """Return the first message of a connection, signed by the exchange's time."""

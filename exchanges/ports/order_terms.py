@@ -106,7 +106,7 @@ class OrderSocketTerms:
 
     document: OrderDocument
     """Its page on new orders there; the fields are those of the message."""
-    key_kind: str | None = None
-    """Kind of the only keys that it takes there; None: it takes all."""
-    is_usual: bool = True
-    """Whether orders go so where no configuration says how, because it was measured to be quicker."""
+    key_kind: str
+    """Kind of the only keys that log on there."""
+    simulated_key: str = ""
+    """End of the name of the simulated account's key of that kind, if it has one beside the usual."""

@@ -7,8 +7,10 @@ from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+import orjson
+
 from exchanges.errors import UNEXPECTED, ExchangeError
-from exchanges.ports.order_calls import Ask, MakeWire
+from exchanges.ports.order_calls import Ask, MakeWire, RestMethods
 from market.instruments.markets import Market
 from market.instruments.orders import AccountFill, Fill, LimitOrder, OpenOrder, OrderReport, Side, StatedOrder
 from market.money import Amount, Price, decimal_of, total
@@ -101,10 +103,10 @@ async def says_it_in_its_list(_client: Any, _market: Market) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SocketOrders:
-    """Orders over the exchange's WebSocket; `rest` makes the same calls where that is not connected."""
+    """Orders over the exchange's WebSocket; `rest`: the same calls where that is not connected."""
 
     wire: MakeWire
-    rest: Callable[[Any], Ask]
+    rest: RestMethods
     api: Callable[[Any, Ask], OrderApi]
 
 
@@ -156,6 +158,14 @@ def row_of(answer: object) -> Mapping[str, Any]:
     if not isinstance(answer, Mapping):
         raise AnswerNotUnderstoodError(f"expected an object, got {str(answer)[:200]}")
     return answer
+
+
+def row_in(message: str) -> Mapping[str, Any]:
+    """Return the object that a message is. Raises AnswerNotUnderstoodError."""
+    try:
+        return row_of(orjson.loads(message))
+    except orjson.JSONDecodeError as error:
+        raise AnswerNotUnderstoodError(f"expected JSON, got {message[:200]}") from error
 
 
 def text_in(row: Mapping[str, Any], name: str) -> str:

@@ -15,7 +15,8 @@ import aiohttp
 import ccxt
 import orjson
 
-from exchanges.errors import ExchangeUnavailableError, NotPostedError
+from exchanges.errors import AccountRejectedError, ExchangeUnavailableError, NotPostedError
+from exchanges.ports.error_mapping import is_clock_fault
 from exchanges.ports.order_calls import Ask, PrivateCall, SocketAnswer, SocketEnding, SocketWire
 from exchanges.ports.orders import AnswerNotUnderstoodError
 from exchanges.ports.permits import outgoing_order
@@ -59,6 +60,8 @@ class OrderSocket:
         self._ids = map(str, count(1))
         """Of all connections: an answer that comes late is nobody's."""
         self._opened = asyncio.Event()
+        """Logged on, or never to be."""
+        self._is_refused = False
         self._task: asyncio.Task[None] | None = None
         self._goodbye: asyncio.Task[bool] | None = None
 
@@ -67,19 +70,27 @@ class OrderSocket:
         return self._socket is not None and not self._socket.closed
 
     def keep_open(self) -> None:
-        """Connect, and connect again whenever the connection ends, until `close`."""
+        """Connect, and connect again whenever the connection ends, until `close` or until the exchange refuses the
+        key."""
+        if self._is_refused:
+            return
         if self._task is None or self._task.done():
             # nothing of an order that is being posted now: its permit is not this connection's
             self._task = asyncio.create_task(self._connected_for_ever(), context=Context())
 
     async def wait_until_open(self) -> None:
-        """Raise ExchangeUnavailableError after some seconds."""
+        """Raise ExchangeUnavailableError after some seconds, AccountRejectedError if the exchange refused the key."""
         self.keep_open()
         try:
             async with asyncio.timeout(_OPENING_SECONDS):
                 await self._opened.wait()
         except TimeoutError:
             raise ExchangeUnavailableError(f"{self._client.id}: no WebSocket for orders could be opened") from None
+        if self._is_refused:
+            raise AccountRejectedError(
+                f"{self._client.id} refused the key for its WebSocket of orders: make one that it takes there, or set "
+                'order_transport = "rest"'
+            )
 
     async def close(self) -> None:
         if self._task is not None:
@@ -155,6 +166,11 @@ class OrderSocket:
             began = steady_now()
             try:
                 await self._connected()
+            except ccxt.AuthenticationError as error:
+                if not is_clock_fault(error):
+                    self._stay_closed(error)
+                    return
+                log.warning("no socket for orders: the clock is off", extra={"exchange": self._client.id})
             except (aiohttp.ClientError, ccxt.BaseError, AnswerNotUnderstoodError, OSError, TimeoutError) as error:
                 log.warning("no socket for orders: %s", type(error).__name__, extra={"exchange": self._client.id})
             else:
@@ -163,6 +179,11 @@ class OrderSocket:
                 # one that ends as soon as it is open is asked for less and less often
                 delays = self._delays()
             await SystemClock().sleep(next(delays))
+
+    def _stay_closed(self, error: ccxt.AuthenticationError) -> None:
+        log.error("the socket for orders is refused: %s", type(error).__name__, extra={"exchange": self._client.id})
+        self._is_refused = True
+        self._opened.set()
 
     async def _connected(self) -> None:
         """Connect, log on and read until the connection ends. Raises ccxt's errors for a log-on that was refused."""
@@ -194,11 +215,12 @@ class OrderSocket:
 
     async def _read_to_the_end(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         """Read answers, until the connection ends or, once we have left it, nobody waits for one any more."""
+        silent_seconds, ping = self._wire.ping or (None, "")
         while self._socket is socket or self._waiting:
             try:
-                message = await socket.receive(timeout=self._wire.ping_seconds)
+                message = await socket.receive(timeout=silent_seconds)
             except TimeoutError:
-                await socket.send_str(self._wire.ping())
+                await socket.send_str(ping)
                 continue
             if message.type is not aiohttp.WSMsgType.TEXT:
                 return

@@ -197,6 +197,10 @@ class RateBudget:
             seconds, self._pause_seconds = self._pause_seconds, min(2 * self._pause_seconds, MAX_PAUSE_SECONDS)
         self._paused_until = max(self._paused_until, now + int(seconds * MICROSECONDS))
 
+    def paused_for(self) -> float:
+        """Return the seconds for which nothing may be sent."""
+        return max(0, self._paused_until - self.clock()) / MICROSECONDS
+
     def learn(self, left: Mapping[str, int]) -> None:
         """Take what the exchange says is left of a limit as that: others may use the same account or address."""
         now = self.clock()

@@ -8,6 +8,7 @@ import ccxt.async_support
 import ccxt.pro
 
 from exchanges.catalogue import facts_of, orders_of
+from exchanges.credentials import is_private_key
 from exchanges.errors import AccountRejectedError
 from exchanges.ports.orders import AnswerNotUnderstoodError, number_in
 from exchanges.requests.budgeted_client import BudgetedClient
@@ -32,14 +33,18 @@ class TimeSyncedSigning:
     order_clock_ahead_ms: int | None = None
     """The same for deadlines that go with an order; None before it was measured."""
     id: str
+    secret: str
     _is_signing: bool = False
 
     def sign(self, *arguments: Any, **named: Any) -> Any:
         try:
             return self._on_exchange_time("sign", *arguments, **named)
-        except (ValueError, TypeError):
-            # ccxt calls an Ed25519 key of more than 120 letters as if it were an RSA key; the cause would show what was
-            # to be signed, and by what
+        except (ValueError, TypeError) as error:
+            # a TypeError is the key's only if that is a private one: it has a password, or ccxt takes it for RSA by its
+            # length
+            if isinstance(error, TypeError) and not is_private_key(self.secret):
+                raise
+            # the cause would show what was to be signed, and by what
             raise ccxt.AuthenticationError(f"{self.id}: nothing can be signed by this secret") from None
 
     def nonce(self) -> Any:

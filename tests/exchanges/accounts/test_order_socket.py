@@ -9,15 +9,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ccxt
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
 from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.accounts.wire_check import THEIR_ID, WireBench
 from exchanges.catalogue import orders_of
-from exchanges.ccxt.client import simulated_config
+from exchanges.ccxt.client import ExchangeConfig, make_exchange, simulated_config
 from exchanges.ccxt.order_documents import socket_document
 from exchanges.ccxt.sent_orders import SentRequest, order_fault
-from exchanges.credentials import load_credentials
+from exchanges.credentials import Credentials, load_credentials
 from exchanges.errors import (
     AccountRejectedError,
     ExchangeUnavailableError,
@@ -30,7 +33,8 @@ from exchanges.ports.permits import Permit
 from market.instruments.markets import Market
 from market.instruments.orders import LimitOrder, Side
 from market.money import Amount, Price
-from runtime.clock import SystemClock
+from market.time_units import MICROSECONDS
+from runtime.clock import SystemClock, wall_now
 from session.exchange_entries import ExchangeEntry, OrderTransport
 from simulators.faults.fault_kinds import Fault, FaultKind
 from tests.exchanges.account_contract import SIDES, AccountContract
@@ -89,11 +93,6 @@ class Bench:
     def orders(self) -> int:
         return len(self.outside.world.gateways[self.exchange].exchange.customer.orders)
 
-    @property
-    def by_socket(self) -> bool:
-        socket = self.account._socket
-        return socket is not None and socket.is_open
-
     @asynccontextmanager
     async def reopened(self) -> AsyncIterator[ExchangeAccount]:
         account = account_by("socket", self.outside, self.exchange)
@@ -120,7 +119,7 @@ class TestAccountByItsSocket(AccountContract):
     async def bench(self, bench: Bench) -> AsyncIterator[Bench]:
         bench.cut_off_rest()
         yield bench
-        assert bench.by_socket
+        assert bench.account.is_by_socket
 
 
 @pytest.mark.parametrize("manner", ["dropped", "timeout"])
@@ -130,7 +129,7 @@ async def test_an_order_whose_answer_is_lost_is_looked_up_and_never_sent_again(b
     order = bench.order()
     with pytest.raises(OutcomeUnknownError, match="may or may not have the order"):
         await bench.account.place(order)
-    assert not bench.by_socket
+    assert not bench.account.is_by_socket
     found = await bench.account.look_up(order)
     assert found is not None
     assert found.filled == order.amount
@@ -156,21 +155,20 @@ async def test_an_answer_that_comes_too_late_is_not_the_next_orders(bench: Bench
     await bench.account.rehearse()
     later = order_on(bench.market, "sell", Decimal("0.01"), bench.best("buy")[0])
     assert (await bench.account.place(later)).filled == later.amount
-    assert bench.by_socket
+    assert bench.account.is_by_socket
 
 
 async def test_without_a_socket_orders_go_by_rest_until_it_is_back(bench: Bench) -> None:
     bench.strike("maintenance", count=None, seconds=3_600, channel=SOCKETS[bench.exchange])
-    for connection in list(bench.outside.world.gateways[bench.exchange].subscribers._connections):
-        connection.cut()
-    while bench.by_socket:
+    bench.outside.world.gateways[bench.exchange].subscribers.cut()
+    while bench.account.is_by_socket:
         await SystemClock().sleep(0)
     order = bench.order()
     assert (await bench.account.place(order)).filled == order.amount
-    assert not bench.by_socket
+    assert not bench.account.is_by_socket
     bench.outside.faults.clear()
     await bench.account.rehearse()
-    assert bench.by_socket
+    assert bench.account.is_by_socket
 
 
 async def test_an_order_without_a_permit_is_not_sent(bench: Bench) -> None:
@@ -182,7 +180,7 @@ async def test_an_order_without_a_permit_is_not_sent(bench: Bench) -> None:
     with pytest.raises(NotPostedError, match="no permit"):
         await bench.account._orders.api.post(bench.order(), bench.market)
     assert bench.orders == 0
-    assert bench.by_socket
+    assert bench.account.is_by_socket
 
 
 @pytest.mark.parametrize("kind", ["http_429", "http_418", "ban", "maintenance", "http_5xx", "rejected_order"])
@@ -197,12 +195,25 @@ async def test_errors_mean_what_they_mean_by_rest(bench: Bench, kind: FaultKind)
         assert bench.orders == 0
     await by_rest.close()
     assert raised[0] is raised[1]
-    assert bench.by_socket
+    assert bench.account.is_by_socket
+
+
+class WindowsClock:
+    """The machine's, moved so that it begins with a window of the limit on orders: none ends while a test counts."""
+
+    def __init__(self) -> None:
+        self._ahead = -wall_now() % (10 * MICROSECONDS)
+
+    def now(self) -> int:
+        return wall_now() + self._ahead
+
+    async def sleep(self, seconds: float) -> None:
+        await SystemClock().sleep(seconds)
 
 
 async def test_the_exchanges_own_count_is_kept(tmp_path: Path) -> None:
     """Somebody else has used the account: what is left there is left here, and a pause is as long as it says."""
-    async with served(tmp_path, only=("binance",), is_limited=True) as outside:
+    async with served(tmp_path, clock=WindowsClock(), only=("binance",), is_limited=True) as outside:
         account = account_by("socket", outside, is_limited=True)
         try:
             await account.rehearse()
@@ -216,7 +227,7 @@ async def test_the_exchanges_own_count_is_kept(tmp_path: Path) -> None:
             bench.strike("ban", seconds=77)
             with pytest.raises(OrderRejectedError):
                 await account.place(bench.order())
-            assert 70 < (budget._paused_until - budget.clock()) / 1_000_000 <= 78
+            assert 70 < budget.paused_for() <= 78
         finally:
             await account.close()
 
@@ -261,15 +272,35 @@ async def test_a_key_that_the_exchange_does_not_know_opens_nothing_and_is_told_t
     assert keys.hidden_in(f"it was {secret}") == "it was ***"
 
 
-async def test_a_key_that_ccxt_takes_for_another_kind_is_rejected_in_a_sentence(tmp_path: Path) -> None:
-    """With the line breaks of Windows an Ed25519 key is as long as ccxt has RSA keys begin."""
+async def test_a_private_key_with_the_line_breaks_of_windows_is_the_same_key(tmp_path: Path) -> None:
+    """With them an Ed25519 key is as long as ccxt has RSA keys begin."""
     async with served(tmp_path, only=("binance",)) as outside:
         keys = load_credentials(tmp_path, "binance.ed25519")
-        longer = replace(keys, secret=keys.secret.replace("\n", "\r\n"))
+        longer = replace(keys, secret=keys.secret.replace("\n", "\r\n") + "\r\n")
         account = open_account(replace(outside.config("binance"), credentials=longer), [MARKETS["binance"]])
-        with pytest.raises(AccountRejectedError, match="nothing can be signed by this secret"):
-            await account.balances()
+        assert await account.balances()
         await account.close()
+
+
+async def test_a_private_key_with_a_password_is_rejected_in_a_sentence(tmp_path: Path) -> None:
+    private = Ed25519PrivateKey.generate()
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    config = ExchangeConfig("binance", "simulated", "http://127.0.0.1:1", Credentials("key", pem.decode()))
+    client = make_exchange(config)
+    with pytest.raises(ccxt.AuthenticationError, match="nothing can be signed by this secret"):
+        client.sign("order", ["private"], "POST", {"symbol": "BTCUSDT"})
+    await client.close()
+
+
+async def test_a_bybit_key_of_another_kind_has_no_session(tmp_path: Path) -> None:
+    """Its orders go by REST, which ccxt signs by RSA as well."""
+    rsa = Credentials("key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----")
+    config = ExchangeConfig("bybit", "simulated", "http://127.0.0.1:1", rsa)
+    account = open_account(config, [MARKETS["bybit"]])
+    assert account._socket is None
+    await account.close()
+    with pytest.raises(AccountRejectedError, match=r'order_transport = "socket" needs an HMAC key'):
+        open_account(replace(config, listed_as=ExchangeEntry("bybit", order_transport="socket")), [MARKETS["bybit"]])
 
 
 @pytest.mark.parametrize("side", SIDES)
@@ -303,4 +334,4 @@ async def test_a_read_over_the_socket_fails_as_one_by_rest(bench: Bench) -> None
     report = await bench.account.place(bench.order())
     with pytest.raises(ExchangeUnavailableError, match="did not answer"):
         await bench.account.cancel(bench.order(), report.exchange_order_id)
-    assert bench.by_socket
+    assert bench.account.is_by_socket

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import WSMsgType, web
 
 from exchanges.ccxt.client import ExchangeConfig, make_exchange
+from exchanges.errors import AccountRejectedError
 from exchanges.ports.limits import Weights
 from exchanges.ports.order_calls import PrivateCall, SocketAnswer, SocketEnding
 from exchanges.ports.orders import AnswerNotUnderstoodError
@@ -23,14 +24,12 @@ Answers = Callable[[web.WebSocketResponse, str], Any]
 
 @dataclass
 class PlayedWire:
-    """Messages are `id method`, answers `id status`; `end` is the notice of an end."""
+    """Messages are `id method`, answers `id status`, of which 401 is that of an unknown key; `end` is the notice of an
+    end."""
 
     url: str
     opening_weights: Weights = field(default_factory=dict)
-    ping_seconds: float | None = None
-
-    def ping(self) -> str:
-        return "0 ping"
+    ping: tuple[float, str] | None = None
 
     def log_on(self, call_id: str) -> str:
         return f"{call_id} logon"
@@ -47,12 +46,13 @@ class PlayedWire:
         call_id, _, status = message.partition(" ")
         if not status.isdigit():
             raise AnswerNotUnderstoodError(message)
-        return SocketAnswer(call_id, int(status), {"to": call_id} if status == "200" else {"code": -1000, "msg": "?"})
+        bodies: dict[str, object] = {"200": {"to": call_id}, "401": {"code": -2015, "msg": "?"}}
+        return SocketAnswer(call_id, int(status), bodies.get(status, {"code": -1000, "msg": "?"}))
 
 
 @dataclass
 class Played:
-    """A socket, and what its server heard; `at_once`: no pause between two connections."""
+    """A socket, and what its server heard."""
 
     socket: OrderSocket
     heard: list[str]
@@ -60,7 +60,13 @@ class Played:
 
 
 @asynccontextmanager
-async def played(answer: Answers, pauses: Callable[[], Iterator[float]] | None = None) -> AsyncIterator[Played]:
+async def played(
+    answer: Answers,
+    pauses: Callable[[], Iterator[float]] | None = None,
+    logs_on: int = 200,
+    ping: tuple[float, str] | None = None,
+) -> AsyncIterator[Played]:
+    """Without `pauses`, there is none between two connections; `logs_on`: the status that answers a log-on."""
     heard: list[str] = []
     logons: list[str] = []
 
@@ -72,7 +78,7 @@ async def played(answer: Answers, pauses: Callable[[], Iterator[float]] | None =
                 call_id, _, method = message.data.partition(" ")
                 if method == "logon":
                     logons.append(call_id)
-                    await socket.send_str(f"{call_id} 200")
+                    await socket.send_str(f"{call_id} {logs_on}")
                 else:
                     heard.append(call_id)
                     await answer(socket, call_id)
@@ -85,7 +91,7 @@ async def played(answer: Answers, pauses: Callable[[], Iterator[float]] | None =
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     client = make_exchange(ExchangeConfig("binance", "simulated", "http://127.0.0.1:1", None, is_limited=False))
     url = f"ws://127.0.0.1:{runner.addresses[0][1]}/"
-    socket = OrderSocket(client, PlayedWire(url), pauses or (lambda: iter([0.0] * 9)))
+    socket = OrderSocket(client, PlayedWire(url, ping=ping), pauses or (lambda: iter([0.0] * 9)))
     try:
         yield Played(socket, heard, logons)
     finally:
@@ -125,10 +131,7 @@ async def test_a_second_answer_under_one_id_changes_nothing() -> None:
 
 
 async def test_nothing_is_sent_without_a_connection() -> None:
-    async def never(socket: web.WebSocketResponse, call_id: str) -> None:
-        raise AssertionError("nothing was to be sent")
-
-    async with played(never) as server:
+    async with played(as_asked) as server:
         with pytest.raises(SocketClosedError):
             await server.socket.ask(READ)
         by_rest: list[PrivateCall] = []
@@ -140,6 +143,37 @@ async def test_nothing_is_sent_without_a_connection() -> None:
         assert await socket_or_rest(server.socket, rest)(READ) == "by REST"
         assert by_rest == [READ]
         await server.socket.wait_until_open()
+        assert await server.socket.ask(READ) == {"to": "2"}
+        # what was asked before went nowhere
+        assert server.heard == ["2"]
+
+
+async def test_a_refused_log_on_is_said_once_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
+    async with played(as_asked, logs_on=401) as server:
+        for _ in range(2):
+            with pytest.raises(AccountRejectedError, match='order_transport = "rest"'):
+                await server.socket.wait_until_open()
+        server.socket.keep_open()
+        with pytest.raises(SocketClosedError):
+            await server.socket.ask(READ)
+        assert len(server.logons) == 1
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+
+
+async def test_a_silent_line_gets_the_exchanges_own_ping() -> None:
+    pinged = asyncio.Event()
+
+    async def note(socket: web.WebSocketResponse, call_id: str) -> None:
+        if call_id == "0":
+            pinged.set()
+        else:
+            await as_asked(socket, call_id)
+
+    async with played(note, ping=(0.01, "0 ping")) as server:
+        await server.socket.wait_until_open()
+        async with asyncio.timeout(5):
+            await pinged.wait()
+        assert await server.socket.ask(READ) == {"to": "2"}
 
 
 async def test_a_connection_that_ends_says_so_to_all_who_wait_and_is_opened_again() -> None:

@@ -187,6 +187,13 @@ async def test_an_answer_of_krakens_without_a_time_sets_no_deadline() -> None:
             await client.close()
 
 
+async def test_an_error_of_ours_is_not_taken_for_one_of_the_secret() -> None:
+    client = client_of("binance", ANY)
+    with pytest.raises(TypeError):
+        client.sign("account", "private", "GET", {}, parameters={})
+    await client.close()
+
+
 @pytest.mark.parametrize("exchange", SIGNED)
 async def test_a_wait_for_a_turn_is_no_doubt_about_their_clock(exchange: str) -> None:
     """By how long anything but the answer took, the exchange's time is not in doubt."""
