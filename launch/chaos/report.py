@@ -14,7 +14,7 @@ ChaosResult = Literal["no violations", "violations", "no result"]
 LEAST_ORDERS = 10
 LEAST_ORDER_FAULTS = 3
 """A run with fewer orders, or with fewer faults that hit one, proves nothing."""
-LINES = ("faults", "orders", "fills", "arbitrages", "cycles", "reasons", "settled")
+LINES = ("faults", "orders", "fills", "arbitrages", "cycles", "transfers", "reasons", "settled")
 ORDER_FAULTS = (
     "lost_acknowledgement",
     "disconnect_during_order",
@@ -86,6 +86,7 @@ def chaos_document(run: ChaosRun) -> dict[str, object]:
         "fills": sum(len(account.fills) for account in audit.accounts),
         "arbitrages": _counted(one.state for one in audit.snapshot.arbitrages),
         "cycles": _counted(one.state for one in audit.snapshot.cycles),
+        "transfers": _counted(one.state for one in audit.snapshot.transfers),
         "reasons": _counted(one.reason for one in audit.snapshot.trades if one.reason),
         "late_while_stopped": audit.late_while_stopped,
         "violations": [asdict(violation) for violation in audit.violations],

@@ -9,8 +9,10 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 
+from exchanges.simulated_markets import taker_fees
 from launch.chaos.account_operator import AccountOperator
 from launch.chaos.audit.books import account_of, evidence_of, violations_of
 from launch.chaos.audit.lateness import late_while_stopped
@@ -32,6 +34,7 @@ from launch.supervisor.ports import claim_web_port
 from launch.supervisor.process_plan import bot_processes, own_processes, service_processes
 from launch.supervisor.supervisor import Supervised, Supervisor, kill_leftovers
 from market.decide.settings import Settings
+from market.decide.thresholds import BOTH
 from runtime.clock import SystemClock
 from session.session import Session
 from session.simulated_market import MarketName
@@ -93,7 +96,15 @@ def chaos_configuration(config: Configuration) -> Configuration:
         raise CannotStartError(
             "`kafka` or `mongodb` is set: a chaos run kills both, so it starts its own; remove them from its file."
         )
-    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": SETTINGS})
+    settings = SETTINGS if config.cycles is None else SETTINGS | beside_cycles(config.exchanges or tuple(taker_fees()))
+    return config.model_copy(update={"bots_per_exchange": BOTS, "settings": settings})
+
+
+def beside_cycles(exchanges: Sequence[str]) -> dict[str, object]:
+    """Return settings that leave cycles their share of the rate limits, and pairs only what pays: a transfer may cost
+    no more than was realised."""
+    pairs = (f"{one}{BOTH}{other}" for one, other in combinations(exchanges, 2))
+    return {"min_net_bps": 2.0, "pair_thresholds": dict.fromkeys(pairs, 12.0)}
 
 
 def chaos_home(home: Path) -> Path:

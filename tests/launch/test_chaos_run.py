@@ -338,11 +338,18 @@ def test_exchanges_are_named_as_in_a_configuration(
 
 def test_a_run_has_the_users_exchanges_and_its_own_settings() -> None:
     asked = {"assets": ["BTC", "ETH"], "exchange": {"kraken": {"adapter": "generic"}}, "settings": {"max_notional": 5}}
-    asked |= {"cycles": {"within": True}}
     config = chaos_configuration(Configuration.model_validate(asked))
     assert (config.assets, config.exchange["kraken"].adapter) == (("BTC", "ETH"), "generic")
     assert (config.bots_per_exchange, config.settings) == (BOTS, SETTINGS)
+
+
+def test_beside_cycles_pairs_must_pay() -> None:
+    asked = {"exchanges": ["kraken", "binance", "bitstamp"], "cycles": {"within": True}}
+    config = chaos_configuration(Configuration.model_validate(asked))
     assert config.cycles is not None
+    thresholds = dict.fromkeys(("kraken/binance", "kraken/bitstamp", "binance/bitstamp"), 12.0)
+    assert config.settings == SETTINGS | {"min_net_bps": 2.0, "pair_thresholds": thresholds}
+    assert paper_settings(config).pair_thresholds == thresholds
 
 
 @pytest.mark.parametrize(
