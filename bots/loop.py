@@ -326,6 +326,8 @@ class BotLoop:
         self.cache.server_ahead = seen.now - self._pace.wall_clock()
         self.cache.is_stopping = self.cache.is_stopping or not seen.reservations_open
         self.cache.replace_open(seen.open_arbitrages, seen.open_cycles)
+        # together, since what arrives goes from the one to the other
+        self.cache.update_transfers(seen.transfers)
         self.cache.update_balances(seen.balances)
         self.health.observe(seen)
         self._undecided.forget(seen.leases)

@@ -21,13 +21,12 @@ from bots.rehearsal import rehearse
 from bots.retry import BackgroundTask, retry_until_done
 from bots.strategies.average_trader import AverageTrader
 from bots.subscriptions import follow_quotes, keep_pace, signals
-from bots.transfers.session_transfers import transfer_maker, transfer_tasks
+from bots.transfers.session_transfers import know_transfers, transfer_maker
 from exchanges.accounts.exchange_account import ExchangeAccount, open_session_account
 from exchanges.paper.account import PaperAccount
 from exchanges.paper.conditions import FillConditions
 from exchanges.paper.journal import PaperJournal
 from exchanges.ports.account import TradingAccount
-from market.accounting.transfer_terms import terms_of
 from market.decide.market_rules import market_in_force
 from market.decide.place_values import PlaceValues
 from market.decide.settings import Settings
@@ -103,6 +102,7 @@ async def _trade(
         cache = StateCache(await _settings(store), exchange, session.services.partitions)
         cache.settings_silence = store.settings_progress.silence
         cache.holds_lease = lease.is_held
+        know_transfers(cache, session)
         account = _account(session, exchange, cache, environment)
         if isinstance(account, ExchangeAccount):
             lease.carry_usage(account)
@@ -112,7 +112,7 @@ async def _trade(
         strategy = AverageTrader(exchange, session, store, quotes, average_rule, session.clock(), cache, by)
         reconciliation = _reconciliation(session, store, account, cache, by)
         maker = transfer_maker(session, store, account, by, latest_rows, cache)
-        own = (*_account_tasks(account, stack), *transfer_tasks(session, store, maker, cache))
+        own = (*_account_tasks(account, stack), *(() if maker is None else (maker.run,)))
         tasks = (strategy.run, reconciliation.run, *own)
         markets, clock = session.ordered_markets, session.clock()
         bot_loop = BotLoop(store, account, markets, clock, cache, by=by, background_tasks=tasks)
@@ -132,7 +132,6 @@ async def _run_bot_loop(
     stack: AsyncExitStack,
     ready: Callable[[], None],
 ) -> None:
-    bot_loop.cache.transfer_terms = terms_of(session.reach.transfers)
     topics = (OPPORTUNITIES, CYCLE_OPPORTUNITIES, SPREADS) if session.trades_cycles else (OPPORTUNITIES, SPREADS)
     if session.trades_cycles:
         bot_loop.trade_cycles(session.watched_cycles(), session.settlement_currency)

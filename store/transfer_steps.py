@@ -12,6 +12,7 @@ from market.accounting.transfer_lifecycle import (
     changes_between,
     costs_of,
     dropped,
+    is_taken,
 )
 from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
@@ -28,17 +29,11 @@ def refusal(wanted: MoneyTransfer, known: Iterable[MoneyTransfer], net: Decimal)
     """Why a proposal is not stored: a balance of it is in another transfer, or it would cost more than is left of the
     session's realised net."""
     others = list(known)
-    ends = {(wanted.source, wanted.currency), (wanted.destination, wanted.currency)}
-    if any(one.is_wanted and not ends.isdisjoint(ends_of(one)) for one in others):
+    if is_taken(wanted.ends, others):
         return "taken"
     if wanted.cost and costs_of([*others, wanted], wanted.session_id) > net:
         return "costs_more_than_earned"
     return None
-
-
-def ends_of(transfer: MoneyTransfer) -> set[tuple[str, str]]:
-    """Return the balances that it is about, by exchange and currency."""
-    return {(transfer.source, transfer.currency), (transfer.destination, transfer.currency)}
 
 
 def asked_step(row_of: RowOf, by: Actor) -> Step:

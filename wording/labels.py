@@ -102,6 +102,8 @@ REASONS: Mapping[str, str] = {
     "costs_more_than_earned": "Costs more than was earned",
     # what became of a transfer
     "not_confirmed": "Nobody confirmed it in time",
+    "not_wanted": "Of another session, or transfers are off",
+    "not_asked": "The request was never sent",
     "no_address": "No address on the list",
     "rejected": "Rejected by the exchange",
     "returned": "Given back by the exchange",

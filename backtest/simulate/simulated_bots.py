@@ -20,6 +20,7 @@ from bots.exchange_health import ExchangeHealthWatch
 from bots.execute.leg_executor import LegExecutor
 from bots.rounds import ROUND_SECONDS
 from bots.server_clock import ServerClock
+from market.accounting.transfer_planning import OFF
 from market.accounting.transfer_terms import terms_of
 from market.decide.circuit_breaker import FailureKind
 from market.decide.place_values import PlaceValues
@@ -83,6 +84,7 @@ class SimulatedBots:
         self._fees = TieredFees(parameters.fee_tiers, parameters.volumes)
         self.cache = StateCache(store.settings.in_force())
         self.cache.transfer_terms = terms_of(parameters.transfers)
+        self.cache.transfer_rules = parameters.rebalancing or OFF
         if parameters.rate_limits:
             self.cache.partners = partners_of("", {name: ExchangeEntry(name) for name in accounts}, agenda.now)
             self.cache.place_values = PlaceValues(self.cache.partners.paces())

@@ -18,7 +18,6 @@ from market.accounting.transfer_lifecycle import (
     Withdrawal,
     confirmed,
     proposed,
-    still_ours,
     with_deposit,
     with_withdrawal,
 )
@@ -120,4 +119,4 @@ class SimulatedTransfers:
     def _move(self, exchange: str, currency: str, amount: Decimal) -> None:
         self.accounts[exchange].move(currency, amount)
         self.bots.see_balances([(exchange, currency)])
-        self.bots.cache.update_transit(still_ours(self.all(), SESSION))
+        self.bots.cache.update_transfers(self.all())

@@ -9,6 +9,8 @@ from itertools import chain
 from bots.decide.partner_budgets import PartnerBudgets, less_open_legs
 from market.accounting.inventory import exposures_of
 from market.accounting.rebalancing import imbalance_of
+from market.accounting.transfer_lifecycle import MoneyTransfer, is_taken, still_ours
+from market.accounting.transfer_planning import OFF, TransferRules, counted_rows
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.cycle_checks import cycle_notional_keys
 from market.decide.decision_context import RiskState, notional_keys
@@ -89,6 +91,10 @@ class StateCache:
     """Whether the rate limits allow an unwinding order now."""
     partners: PartnerBudgets = field(default_factory=lambda: PartnerBudgets({}))
     """Estimated rate limit budgets of the other bots."""
+    session_id: str = ""
+    transfers: tuple[MoneyTransfer, ...] = ()
+    """Those that are proposed or under way, of whatever exchanges."""
+    transfer_rules: TransferRules = OFF
     transfer_terms: Mapping[tuple[str, str], TransferTerms] = field(default_factory=dict)
     """(exchange, currency) → what sending it away costs, as far as that is known."""
     place_values: PlaceValues = field(default_factory=lambda: PlaceValues({}))
@@ -286,8 +292,15 @@ class StateCache:
         threshold = settings.threshold(base, buy, sell)
         if not threshold - settings.rebalancing_bps <= opportunity.net_bps < threshold:
             return None
-        rows = [self._rows[place] for place in self._places.get(base, ())]
-        return imbalance_of(rows, self._opening, buy, sell, self.transfer_terms.get((sell, base)))
+        if is_taken(frozenset({(buy, base), (sell, base)}), self.transfers):
+            # it is paid for already, or would be undone
+            return None
+        rows = counted_rows(
+            (self._rows[place] for place in self._places.get(base, ())),
+            [one for one in self.transfers if one.currency == base],
+        )
+        rules, terms = self.transfer_rules, self.transfer_terms.get((sell, base))
+        return imbalance_of(rows, self._opening, buy, sell, terms, rules.tolerance, rules.target)
 
     def bounds_of(self, opportunity: Opportunity) -> TradeBounds:
         """Return what one trade on it may use now: notional and balances."""
@@ -336,8 +349,12 @@ class StateCache:
             unexplained=self.unexplained,
         )
 
-    def update_transit(self, on_its_way: Mapping[str, Decimal]) -> None:
-        """Set what is on its way between exchanges: it is still ours, and nothing can be ordered with it."""
+    def update_transfers(self, transfers: Iterable[MoneyTransfer]) -> None:
+        """Set what is on its way between exchanges: it is still ours, and nothing can be ordered with it. Ended ones
+        count if they began or ended in another session's books."""
+        known = tuple(transfers)
+        self.transfers = tuple(one for one in known if one.is_wanted)
+        on_its_way = still_ours(known, self.session_id)
         if on_its_way != self.on_its_way:
             self.on_its_way = on_its_way
             self._update_drift(self._rows.values())

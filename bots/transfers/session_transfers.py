@@ -5,19 +5,17 @@ from dataclasses import dataclass
 
 from bots.decide.newest_quotes import LatestRecords, NewestQuotes
 from bots.decide.state_cache import StateCache
-from bots.retry import BackgroundTask
-from bots.transfers.transfer_maker import ROUND_SECONDS, TransferMaker, TransferTask
+from bots.transfers.transfer_maker import TransferMaker, TransferTask
 from bots.transfers.transfer_watch import TransferWatch
 from exchanges.accounts.exchange_account import ExchangeAccount
 from exchanges.catalogue import can_transfer
 from exchanges.ports.withdrawals import WithdrawalAddress
 from exchanges.simulated_addresses import simulated_address
 from market.accounting.inventory import Values, values_of
-from market.accounting.transfer_lifecycle import still_ours
 from market.accounting.transfer_planning import PAPER
+from market.accounting.transfer_terms import terms_of
 from market.decide.kill_switch import permits_orders
 from market.trade.leases import Actor
-from runtime.clock import SystemClock
 from session.session import Session
 from store.ports.trading import TradeStore
 
@@ -37,6 +35,7 @@ def transfer_maker(
         balances=store.balances,
         values=NewestValues(session, quotes, cache).read,
         may_send=lambda: _may_send(cache),
+        wanted=lambda: cache.transfers,
     )
 
 
@@ -46,19 +45,11 @@ def _may_send(cache: StateCache) -> bool:
     return cache.holds_lease() and permits_orders(cache.settings.trading_state) and not is_ending
 
 
-def transfer_tasks(
-    session: Session, store: TradeStore, maker: TransferMaker | None, cache: StateCache
-) -> tuple[BackgroundTask, ...]:
-    """Return what a bot runs for transfers: whatever its exchange is, its decisions know what is on its way."""
-
-    async def follow() -> None:
-        """Raise StoreUnavailableError: run it again."""
-        while True:
-            known = await store.transfers.known(await store.server_now())
-            cache.update_transit(still_ours(known, session.session_id))
-            await SystemClock().sleep(ROUND_SECONDS)
-
-    return (follow,) if maker is None else (follow, maker.run)
+def know_transfers(cache: StateCache, session: Session) -> None:
+    """Have decisions know by what rules inventory is sent, whatever the bot's exchange is."""
+    cache.session_id = session.session_id
+    cache.transfer_terms = terms_of(session.reach.transfers)
+    cache.transfer_rules = session.reach.transfer_rules
 
 
 def transferring(session: Session, exchanges: Collection[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Stateless: whatever was asked of an exchange is in the store before it was sent.
 """
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -74,16 +74,19 @@ class TransferWatch:
         here = self.account.exchange
         return frozenset(one.currency for one in await self.known() if one.is_open and _is_in_question(one, here))
 
-    async def settle(self, session_id: str | None = None) -> int:
+    async def settle(
+        self, session_id: str | None = None, asks_for: Callable[[MoneyTransfer], bool] = lambda _: True
+    ) -> int:
         """Ask the exchange what became of each transfer, and book it; return how many took a step. `session_id`: ""
         while no session's books are open. Raises StoreError, ExchangeError."""
         known, own = await self.known(), self.session_id if session_id is None else session_id
-        return await self._leaving(known, own) + await self._arriving(known, own)
+        wanted = [one for one in known if asks_for(one)]
+        return await self._leaving(wanted, known, own) + await self._arriving(wanted, own)
 
-    async def _leaving(self, known: Sequence[MoneyTransfer], session_id: str) -> int:
+    async def _leaving(self, wanted: Sequence[MoneyTransfer], known: Sequence[MoneyTransfer], session_id: str) -> int:
         leaving = [
             one
-            for one in known
+            for one in wanted
             if one.source == self.account.exchange
             and (may_turn_up(one) or (one.is_open and (one.network_id is None or one.state == "unknown")))
         ]
@@ -96,8 +99,10 @@ class TransferWatch:
                 steps += await self._take(one, partial(_left, listed, _others(one, known), asked_at, session_id))
         return steps
 
-    async def _arriving(self, known: Sequence[MoneyTransfer], session_id: str) -> int:
-        arriving = [one for one in known if one.is_open and one.destination == self.account.exchange and one.network_id]
+    async def _arriving(self, wanted: Sequence[MoneyTransfer], session_id: str) -> int:
+        arriving = [
+            one for one in wanted if one.is_open and one.destination == self.account.exchange and one.network_id
+        ]
         steps = 0
         for currency in dict.fromkeys(one.currency for one in arriving):
             own = [one for one in arriving if one.currency == currency]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
-from market.accounting.inventory import Amounts, Holding, Values, target_of
+from market.accounting.inventory import Amounts, Holding, Target, Values, target_of
 from market.accounting.transfer_terms import TransferTerms
 from market.decide.thresholds import Imbalance
 from market.money import ZERO, floor_to_step, total
@@ -31,6 +31,11 @@ class Transfer:
     fee: Decimal
     cost: Decimal
     seconds: int
+
+    @property
+    def ends(self) -> frozenset[tuple[str, str]]:
+        """Return the balances that it is about, by exchange and currency."""
+        return frozenset({(self.source, self.currency), (self.destination, self.currency)})
 
     @property
     def arrives(self) -> Decimal:
@@ -68,14 +73,15 @@ def imbalance_of(
     sell: str,
     terms: TransferTerms | None,
     tolerance: Decimal = TOLERANCE,
+    target: Target = "opening",
 ) -> Imbalance | None:
     """Return what a trade that buys on the exchange `buy` and sells on `sell` brings back of an asset; None if either
-    has what it should, or both are within the tolerance, as in the plan. `rows`: all of the asset; `terms`: of sending
-    it away from `sell`."""
+    has what it should, or both are within the tolerance, as in the plan. `rows`: all of the asset, with what is on its
+    way; `terms`: of sending it away from `sell`."""
     by_exchange = {row.exchange: row for row in rows}
     if buy not in by_exchange or sell not in by_exchange:
         return None
-    targets = {name: target_of(by_exchange[name], rows, opening, "opening") for name in (buy, sell)}
+    targets = {name: target_of(by_exchange[name], rows, opening, target) for name in (buy, sell)}
     drifts = {name: by_exchange[name].free + by_exchange[name].held - targets[name] for name in (buy, sell)}
     most = min(-drifts[buy], drifts[sell])
     if most <= 0 or all(abs(drifts[name]) <= tolerance * targets[name] for name in (buy, sell)):

@@ -21,14 +21,15 @@ OPEN_TRANSFERS: tuple[TransferState, ...] = ("asked", "sent", "unknown")
 
 NOT_FOUND = "not_found"
 """Why a transfer failed: the exchange lists no such withdrawal. It may still turn up: then the transfer goes on."""
-REJECTED = "rejected"
+REJECTED, NOT_ASKED = "rejected", "not_asked"
 RETURNED = "returned"
 """The exchange took the withdrawal and gave the money back."""
 SETTLED = "settled"
 """A person said that it never left."""
 NO_ANSWER, LATE, AMBIGUOUS = "no_answer", "late", "ambiguous"
 """Why it is unknown. `ambiguous`: several withdrawals may be it."""
-DropReason = Literal["not_confirmed", "not_free", "declined", "no_address"]
+DropReason = Literal["not_confirmed", "not_wanted", "not_free", "declined", "no_address"]
+"""`not_wanted`: another session proposed it, or transfers are off."""
 
 SEARCH_SECONDS = 60
 """How long a withdrawal must be missing from the exchange's list until it counts as never made. The request is posted
@@ -115,6 +116,16 @@ class MoneyTransfer:
     def is_wanted(self) -> bool:
         """Whether it is proposed or under way: no other takes its place."""
         return self.is_open or self.state == "proposed"
+
+    @property
+    def ends(self) -> frozenset[tuple[str, str]]:
+        """Return the balances that it is about, by exchange and currency."""
+        return frozenset({(self.source, self.currency), (self.destination, self.currency)})
+
+    @property
+    def is_across(self) -> bool:
+        """Whether it left in one session's books and ended in another's, so that neither's balances have all of it."""
+        return len(set(self.sessions.values())) > 1
 
     @property
     def arriving(self) -> Decimal:
@@ -321,6 +332,12 @@ def still_ours(transfers: Iterable[MoneyTransfer], session_id: str) -> dict[str,
         if one.lost and one.sessions.get("left") == session_id:
             sums[one.currency] = sums.get(one.currency, ZERO) - one.lost
     return {currency: amount for currency, amount in sums.items() if amount}
+
+
+def is_taken(ends: frozenset[tuple[str, str]], transfers: Iterable[MoneyTransfer]) -> bool:
+    """Whether one of these balances, by exchange and currency, is in a transfer that is wanted: then no other one
+    begins, so that whatever an exchange says of a balance is explained by one transfer."""
+    return any(one.is_wanted and not ends.isdisjoint(one.ends) for one in transfers)
 
 
 def costs_of(transfers: Iterable[MoneyTransfer], session_id: str = "") -> Decimal:

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from market.accounting.inventory import Amounts, Target, Values, inventory_of
 from market.accounting.rebalancing import TOLERANCE, RebalancingPlan, Transfer, rebalancing_plan
-from market.accounting.transfer_lifecycle import PROPOSAL_SECONDS, MoneyTransfer, costs_of
+from market.accounting.transfer_lifecycle import PROPOSAL_SECONDS, MoneyTransfer, costs_of, is_taken
 from market.accounting.transfer_terms import TransferTerms
 from market.money import ZERO, BoundedDecimal
 from market.time_units import MICROSECONDS
@@ -45,6 +45,11 @@ def usable_rows(rows: Iterable[BalanceRow]) -> list[BalanceRow]:
     return [replace(row, free=row.usable) for row in rows]
 
 
+def counted_rows(rows: Iterable[BalanceRow], transfers: Iterable[MoneyTransfer]) -> list[BalanceRow]:
+    """Return the rows as the plan counts them."""
+    return rows_with_arriving(usable_rows(rows), transfers)
+
+
 def plan_of(
     rows: Sequence[BalanceRow],
     opening: Amounts,
@@ -57,20 +62,9 @@ def plan_of(
 ) -> RebalancingPlan:
     """Return the plan from where money is now and will be. `net`: realised since the session's opening, of which its
     own `transfers` have spent some; they are all that are open, and all of the session."""
-    counted = rows_with_arriving(usable_rows(rows), transfers)
+    counted = counted_rows(rows, transfers)
     holdings = inventory_of(counted, opening, (), values, (), rules.target).holdings
     return rebalancing_plan(holdings, terms, values, net - costs_of(transfers, session_id), rules.tolerance)
-
-
-def is_taken(transfer: Transfer, transfers: Iterable[MoneyTransfer]) -> bool:
-    """Whether a balance that the transfer would move belongs to another one that is wanted: then it waits, so that
-    whatever an exchange says of a balance is explained by one transfer."""
-    ends = {(transfer.source, transfer.currency), (transfer.destination, transfer.currency)}
-    return any(
-        not ends.isdisjoint({(one.source, one.currency), (one.destination, one.currency)})
-        for one in transfers
-        if one.is_wanted
-    )
 
 
 def next_transfers(plan: RebalancingPlan, transfers: Sequence[MoneyTransfer]) -> tuple[Transfer, ...]:
@@ -78,21 +72,20 @@ def next_transfers(plan: RebalancingPlan, transfers: Sequence[MoneyTransfer]) ->
     begun: list[Transfer] = []
     ends: set[tuple[str, str]] = set()
     for one in plan.transfers:
-        own = {(one.source, one.currency), (one.destination, one.currency)}
-        if not is_taken(one, transfers) and ends.isdisjoint(own):
+        if not is_taken(one.ends, transfers) and ends.isdisjoint(one.ends):
             begun.append(one)
-            ends |= own
+            ends |= one.ends
     return tuple(begun)
 
 
-def with_own_amount(transfer: Transfer, known: Iterable[MoneyTransfer], step: Decimal) -> Transfer:
+def with_own_amount(transfer: Transfer, known: Iterable[MoneyTransfer], terms: TransferTerms) -> Transfer | None:
     """Return the transfer with an amount that no other known withdrawal of the currency from that exchange has: where
-    an exchange keeps no id of ours, the amount tells whose it is."""
+    an exchange keeps no id of ours, the amount tells whose it is. None if none is left that may be sent."""
     used = {one.amount for one in known if (one.source, one.currency) == (transfer.source, transfer.currency)}
     amount = transfer.amount
     while amount in used:
-        amount -= step
-    return replace(transfer, amount=amount)
+        amount -= terms.step
+    return None if amount < terms.minimum or amount <= terms.fee else replace(transfer, amount=amount)
 
 
 def is_outdated(proposal: MoneyTransfer, now: int) -> bool:

@@ -10,14 +10,14 @@ from bson.decimal128 import Decimal128
 from pymongo import ASCENDING, DESCENDING
 
 from market.accounting.profit_groups import ProfitGroup, profit_from
-from market.money import ZERO, decimal_of_whole
+from market.money import ZERO, decimal_of_whole, total
 from market.prices.episodes import EpisodeOutcome
 from market.time_units import MICROSECONDS
 from market.trade.arbitrages import OPEN_STATES, PROFIT_PARTS, ProfitAndLoss
 from runtime.clock import wall_now
 from store.aggregates.month_sums import MonthSums, Sums
 from store.server.client import Database, Document, Moment, one_moment, translated_errors
-from store.server.documents import ARBITRAGES, REJECTIONS, integer_of
+from store.server.documents import ARBITRAGES, CYCLE_TRADES, REJECTIONS, integer_of
 
 SETTLING_MICROSECONDS = 60 * MICROSECONDS
 """A document this much older than the newest is taken as final, unless it is an open arbitrage."""
@@ -95,7 +95,7 @@ class RunningSums:
             return 0
         until = min(integer_of(newest[self._time]), wall_now()) - SETTLING_MICROSECONDS
         still_open = self._wanted | {"state": {"$in": list(OPEN_STATES)}}
-        if self._collection.name == ARBITRAGES:
+        if self._collection.name in (ARBITRAGES, CYCLE_TRADES):
             by_start = [("at", ASCENDING)]
             oldest = await self._collection.find_one(still_open, {"at": 1}, sort=by_start, session=moment)
             until = until if oldest is None else min(until, integer_of(oldest["at"]))
@@ -140,6 +140,27 @@ class KeptSums:
                 self._sums.forget()
                 self._revision = revision
             return _added(await self._sums.read(moment), await self._months.sums(moment))
+
+
+class RunningNet:
+    """The realised net of one session, of pairs and of cycles, cheap enough to be read again and again."""
+
+    def __init__(self, database: Database, wanted: Document) -> None:
+        parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
+        pairs = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
+        self._pairs = KeptSums(database, pairs, MonthSums(database, wanted, "states"))
+        self._cycles = RunningSums(database, CYCLE_TRADES, wanted, ("$state", "$profit.currency"), [1, *parts])
+
+    async def read(self, currency: str) -> Decimal:
+        """Raise StoreUnavailableError."""
+        sums = (await self._pairs.read(), await self._cycles.read())
+        parts = [
+            dict(zip(PROFIT_PARTS, each[1:], strict=True))
+            for one in sums
+            for (_, its), each in one.items()
+            if its == currency
+        ]
+        return total(profit_from(currency, one).net for one in parts)
 
 
 class RunningTotals:

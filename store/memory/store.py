@@ -62,12 +62,12 @@ LIQUIDITY_ROWS = 10_000
 
 class MemoryTradeStore(TradeSteps, CycleSteps):
     """Every method runs without waiting, so each is one transaction, and the store its unit of work. The clock is the
-    server's time."""
+    server's time. `session_id`: whose transfers are its own; None: all."""
 
     are_steps_recorded = False
     """Not for a backtest, which can be run again."""
 
-    def __init__(self, clock: Clock | None = None) -> None:
+    def __init__(self, clock: Clock | None = None, session_id: str | None = None) -> None:
         self._clock = clock or SystemClock()
         self.settings, self.leases = MemorySettings(self._clock), MemoryLeases(self._clock)
         self.balances = MemoryBalances(self.moment)
@@ -100,7 +100,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
         """Which day, and the net profit of the arbitrages that ended on it."""
         self._reservations_open = True
         self._fills: dict[str, Fill] = {}
-        self.transfers = MemoryTransfers(self.balances, self.moment, self._net)
+        self.transfers = MemoryTransfers(self.balances, self.moment, self._net, session_id)
         self.differences = MemoryDifferences(self._trades, self.balances, self.health, self.moment)
         self.cycle_trades: dict[str, CycleTrade] = {}
         self._results: list[OrderResult] = []
@@ -137,6 +137,7 @@ class MemoryTradeStore(TradeSteps, CycleSteps):
             opening=(await self.balances.of_session())[0],
             health=tuple(await self.health.all()),
             leases=tuple(await self.leases.all()),
+            transfers=self.transfers.now(),
         )
 
     async def save_opportunities(self, opportunities: Sequence[Opportunity]) -> None:

@@ -19,8 +19,13 @@ class MemoryTransfers:
     """
 
     def __init__(
-        self, balances: MemoryBalances, check: Callable[[Actor], Moment], net: Callable[[str], Decimal]
+        self,
+        balances: MemoryBalances,
+        check: Callable[[Actor], Moment],
+        net: Callable[[str], Decimal],
+        session_id: str | None,
     ) -> None:
+        self._session_id = session_id
         self._balances, self._check, self._net = balances, check, net
         self.kept: dict[str, MoneyTransfer] = {}
 
@@ -53,7 +58,15 @@ class MemoryTransfers:
         return after
 
     async def known(self, since: int) -> list[MoneyTransfer]:
-        return sorted(self.kept.values(), key=lambda one: (one.times["proposed"], one.transfer_id))
+        counted = (one for one in self.kept.values() if self._counts(one) or max(one.times.values()) >= since)
+        return sorted(counted, key=lambda one: (one.times["proposed"], one.transfer_id))
+
+    def now(self) -> tuple[MoneyTransfer, ...]:
+        """Return those that `store.ports.trading.Overview` has."""
+        return tuple(one for one in self.kept.values() if one.is_wanted or one.is_across)
+
+    def _counts(self, one: MoneyTransfer) -> bool:
+        return one.is_wanted or one.is_across or self._session_id in (None, one.session_id)
 
     async def net(self, currency: str) -> Decimal:
         return self._net(currency)

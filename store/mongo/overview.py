@@ -5,6 +5,7 @@ from typing import Any
 
 from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE
 from store.mongo.orders import AS_REPORTED
+from store.mongo.transfers import NOW_WANTED, transfer_of
 from store.ports.trading import Overview
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import NOW, time_in
@@ -18,6 +19,7 @@ from store.server.documents import (
     ORDER_RESULTS,
     SESSION_BALANCES,
     SESSION_CLAIM,
+    TRANSFERS,
     amounts_of,
     arbitrage_of,
     balance_of,
@@ -45,6 +47,7 @@ async def read_overview(database: Database, session_id: str) -> Overview:
         _lookup("opening", SESSION_BALANCES, {"session_id": session_id}, BY_ID),
         _lookup("health", HEALTH, {}, BY_ID),
         _lookup("leases", LEASES, {}, BY_ID),
+        _lookup("transfers", TRANSFERS, NOW_WANTED, BY_ID),
     ]
     start: list[Document] = [{"$match": {"_id": SESSION_CLAIM}}, {"$project": {"stopped": 1} | NOW}]
     with translated_errors():
@@ -62,6 +65,7 @@ async def read_overview(database: Database, session_id: str) -> Overview:
         opening={one["exchange"]: amounts_of(one["before"]) for one in row["opening"] if "before" in one},
         health=tuple(map(health_of, row["health"])),
         leases=tuple(map(lease_of, row["leases"])),
+        transfers=tuple(map(transfer_of, row["transfers"])),
     )
 
 

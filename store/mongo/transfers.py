@@ -9,7 +9,7 @@ from pymongo import ASCENDING, ReplaceOne, UpdateOne
 from market.accounting.transfer_lifecycle import OPEN_TRANSFERS, MoneyTransfer, confirmed
 from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
-from store.aggregates.session_totals import RunningTotals
+from store.aggregates.session_totals import RunningNet
 from store.errors import StoreError
 from store.mongo.balances import MongoBalances
 from store.mongo.leases import check_not_fenced_out
@@ -20,6 +20,8 @@ from store.server.transactions import Transaction, in_transaction
 from store.transfer_steps import NotProposed, RowOf, Step, asked_step, changed_rows, refusal
 
 WANTED: Document = {"state": {"$in": ["proposed", *OPEN_TRANSFERS]}}
+NOW_WANTED: Document = {"$or": [WANTED, {"is_across": True}]}
+"""Those that `store.ports.trading.Overview` has."""
 _TRANSFER = TypeAdapter(MoneyTransfer)
 StepOf = Callable[[RowOf], Step]
 _TURN = "transfers"
@@ -33,7 +35,7 @@ class MongoTransfers:
         self._database = database
         self._balances = balances
         self._session_id = session_id
-        self._totals = RunningTotals(database, {"session_id": session_id})
+        self._net = RunningNet(database, {"session_id": session_id})
 
     async def propose(self, transfer: MoneyTransfer, net: Decimal, by: Actor) -> NotProposed | None:
         def step(transaction: Transaction) -> NotProposed | None:
@@ -85,21 +87,24 @@ class MongoTransfers:
         return await in_transaction(self._database, step)
 
     async def known(self, since: int) -> list[MoneyTransfer]:
-        either: Document = {"$or": [WANTED, {"session_id": self._session_id}, {"changed_at": {"$gte": since}}]}
+        own: Document = {"session_id": self._session_id}
+        either: Document = {"$or": [WANTED, own, {"is_across": True}, {"changed_at": {"$gte": since}}]}
         with translated_errors():
             found = self._database[TRANSFERS].find(either).sort([("at", ASCENDING), ("_id", ASCENDING)])
             return [transfer_of(document) async for document in found]
 
     async def net(self, currency: str) -> Decimal:
-        return (await self._totals.read(currency)).profit.net
+        return await self._net.read(currency)
 
 
 def transfer_document(transfer: MoneyTransfer) -> Document:
     """Return the document; `at`: when it was proposed, `changed_at`: its last step."""
     times = {"at": transfer.times["proposed"], "changed_at": max(transfer.times.values())}
+    across = {"is_across": True} if transfer.is_across else {}
     return (
         {name: plain(each) for name, each in _TRANSFER.dump_python(transfer).items()}
         | times
+        | across
         | {"_id": transfer.transfer_id}
     )
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.decide.circuit_breaker import Health
 from market.instruments.orders import Fill
 from market.prices.episodes import Episode
@@ -47,6 +48,8 @@ class Overview:
     health: tuple[Health, ...] = ()
     """The health of each exchange that ever failed."""
     leases: tuple[Lease, ...] = ()
+    transfers: tuple[MoneyTransfer, ...] = ()
+    """Those that are proposed or under way, and those that left in one session's books and ended in another's."""
 
     @property
     def open_trades(self) -> tuple[TradeOfLegs, ...]:

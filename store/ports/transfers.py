@@ -32,8 +32,8 @@ class Transfers(Protocol):
         ...
 
     async def known(self, since: int) -> list[MoneyTransfer]:
-        """Those that are proposed or open, all of this session, and whatever changed since (the server's time),
-        oldest first."""
+        """Those that are proposed or open, all of this session, those that ended in another session's books than they
+        left in, and whatever changed since (the server's time), oldest first."""
         ...
 
     async def net(self, currency: str) -> Decimal:

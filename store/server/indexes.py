@@ -120,6 +120,7 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("state", ASCENDING)]),
         IndexModel([_SESSION]),
         IndexModel([("changed_at", ASCENDING)]),
+        IndexModel([("is_across", ASCENDING)], sparse=True),
     ],
     NOTICES: [
         IndexModel([("destination", ASCENDING), ("state", ASCENDING), ("noted_at_us", ASCENDING)]),

@@ -9,11 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bots.decide.state_cache import MAX_SETTINGS_SILENCE, StateCache
+from market.accounting.rebalancing import Transfer
+from market.accounting.transfer_lifecycle import MoneyTransfer, Withdrawal, asked, proposed, with_withdrawal
+from market.accounting.transfer_planning import OFF, TransferRules
 from market.decide.decision_context import DecisionContext
 from market.decide.risk_checks import first_rejection
+from market.money import ZERO
 from market.prices.spread_statistics import SpreadWindow
 from market.trade.arbitrages import Arbitrage
 from market.trade.reservation_state import BalanceRow
+from store.ports.parts import Balances
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg, settings_of
 
 BOOKS = ((USD_MARKET, levels(("100", "1"))), (EUR_MARKET, levels(("100", "1"))))
@@ -30,6 +35,52 @@ def arbitrage(identity: str, reserved_at: int = 0, turned: bool = False) -> Arbi
     opportunity = opportunity_of(first, second, identity=identity)
     leg = replace(order_leg(USD_MARKET, "buy", Decimal(1), Decimal(1)), times={"reserved": reserved_at})
     return arbitrage_of(opportunity, leg)
+
+
+LOWERED = settings_of(min_net_bps=1_000.0, rebalancing_bps=2_000.0)
+EVEN = {name: {"BTC": Decimal(10)} for name in ("alpha", "beta", "gamma")}
+
+
+def unbalanced(rules: TransferRules = OFF, opening: Balances = EVEN) -> StateCache:
+    """Return a cache by which buying on alpha and selling on beta brings back 6."""
+    cache = StateCache(LOWERED)
+    cache.transfer_rules = rules
+    cache.update_opening(opening)
+    cache.update_balances(
+        BalanceRow(name, "BTC", Decimal(has), ZERO) for name, has in zip(EVEN, (4, 16, 10), strict=True)
+    )
+    return cache
+
+
+def sent(source: str, destination: str, amount: int) -> MoneyTransfer:
+    plan = Transfer("BTC", source, destination, Decimal(amount), ZERO, ZERO, 600)
+    left = Withdrawal("W1", "BTC", plan.amount, "pending", 0)
+    return with_withdrawal(asked(proposed(plan, "session", 1, "paper"), 1, 2), left, 3, "session")
+
+
+def brings_back(cache: StateCache) -> Decimal | None:
+    found = cache.imbalance(MINE)
+    return None if found is None else found.most
+
+
+def test_what_a_transfer_brings_already_is_no_reason_to_trade() -> None:
+    cache = unbalanced()
+    assert brings_back(cache) == 6
+    for source, destination in (("beta", "alpha"), ("gamma", "alpha"), ("beta", "gamma")):
+        cache.update_transfers([sent(source, destination, 3)])
+        assert brings_back(cache) is None
+    cache.update_transfers([replace(sent("beta", "alpha", 3), state="failed")])
+    assert brings_back(cache) == 6
+    # what is on its way to others counts as there: each should have 11 of 33
+    cache.update_transfers([sent("delta", "gamma", 3)])
+    assert brings_back(cache) == 5
+
+
+def test_a_trade_brings_back_what_the_plan_would_send() -> None:
+    assert brings_back(unbalanced(replace(OFF, tolerance=Decimal("0.7")))) is None
+    skewed = {"alpha": {"BTC": Decimal(4)}, "beta": {"BTC": Decimal(16)}, "gamma": {"BTC": Decimal(10)}}
+    assert brings_back(unbalanced(opening=skewed)) is None
+    assert brings_back(unbalanced(replace(OFF, target="even"), skewed)) == 6
 
 
 def test_keeps_the_newest_ten_second_window_of_a_pair() -> None:

@@ -11,20 +11,30 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from bots.transfers.transfer_maker import TransferMaker
+from bots.transfers.transfer_maker import FOLLOW_SECONDS, LOOK_SECONDS, TransferMaker
 from exchanges.errors import ExchangeError
 from exchanges.ports.withdrawals import WithdrawalOrder
-from market.accounting.transfer_lifecycle import AMBIGUOUS, MoneyTransfer, booked_in, settled
+from market.accounting.inventory import Values
+from market.accounting.transfer_lifecycle import (
+    AMBIGUOUS,
+    NOT_ASKED,
+    REJECTED,
+    MoneyTransfer,
+    booked_in,
+    settled,
+)
+from market.accounting.transfer_planning import TransferRules
 from market.money import ZERO
 from market.trade.leases import UNFENCED
-from tests.bots.transfer_world import FEE, NAMES, SESSION, TransferWorld
+from store.errors import StoreUnavailableError
+from tests.bots.transfer_world import FEE, NAMES, RULES, SESSION, TransferWorld
 
 SOURCE, DESTINATION = NAMES
 Answer = Literal["ok", "rejected", "lost", "dropped"]
 
 
-async def opened(**terms: str) -> TransferWorld:
-    world = TransferWorld(**terms)  # type: ignore[arg-type]
+async def opened(confirmed_by: str = "paper", rules: TransferRules = RULES) -> TransferWorld:
+    world = TransferWorld(confirmed_by=confirmed_by, rules=rules)
     await world.open()
     return world
 
@@ -83,6 +93,7 @@ async def test_money_that_is_given_back_is_booked_back() -> None:
         await world.round(SOURCE)
     assert await world.booked(SOURCE) == (Decimal(3), Decimal(0))
     await world.network(gives_back=True)
+    await world.clock.sleep(FOLLOW_SECONDS)
     await world.round(SOURCE)
     assert world.state == "failed"
     assert world.exchanges[SOURCE].balance == 4
@@ -146,6 +157,7 @@ async def test_a_credit_is_in_question_until_the_source_has_said_which_it_is() -
     await world.network()
     there = world.bots[DESTINATION].watch
     assert await there.in_question() == {"BTC"}
+    await world.clock.sleep(FOLLOW_SECONDS)
     await world.round(SOURCE)
     assert await there.in_question() == frozenset()
     assert await there.settle() == 1
@@ -159,6 +171,7 @@ async def test_what_left_is_what_the_list_says_whatever_was_asked_for() -> None:
     # a fee on top, of which the answer said nothing
     source.withdrawals[0] = replace(source.withdrawals[0], left=Decimal(1) + FEE)
     source.balance -= FEE
+    await world.clock.sleep(FOLLOW_SECONDS)
     await world.round(SOURCE)
     assert await world.booked(SOURCE) == (source.balance, ZERO)
 
@@ -168,7 +181,7 @@ async def test_two_that_may_be_it_wait_for_a_person_and_are_logged_once(caplog: 
     await world.round(SOURCE)
     source = world.exchanges[SOURCE]
     source.next_answer = "lost"
-    await world.round(SOURCE, dies_after=3, is_after=True)
+    await world.round(SOURCE, dies_after=2)
     source.withdrawals.append(replace(source.withdrawals[0], withdrawal_id="another"))
     for _ in range(3):
         await world.round(SOURCE)
@@ -182,6 +195,83 @@ async def test_two_that_may_be_it_wait_for_a_person_and_are_logged_once(caplog: 
     assert await world.store.transfers.step(one.transfer_id, step, UNFENCED) is not None
     assert await world.booked(SOURCE) == (source.balance, ZERO)
     assert await world.bots[SOURCE].watch.in_question() == frozenset()
+
+
+async def test_lists_are_asked_for_at_once_while_nobody_has_answered_and_seldom_afterwards() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    source = world.exchanges[SOURCE]
+    source.next_answer, source.lists_nothing, source.listed = "lost", True, 0
+    for _ in range(4):
+        await world.round(SOURCE)
+        await world.clock.sleep(LOOK_SECONDS)
+    assert (world.state, source.listed) == ("asked", 4)
+    source.lists_nothing = False
+    await world.round(SOURCE)
+    assert (world.state, source.listed) == ("sent", 5)
+    for _ in range(15):
+        await world.round(SOURCE)
+        await world.clock.sleep(LOOK_SECONDS)
+    assert source.listed == 5
+    await world.round(SOURCE)
+    assert source.listed == 6
+
+
+async def test_nobody_is_asked_anything_while_nothing_is_sent() -> None:
+    world = await opened(rules=replace(RULES, is_on=False))
+    await world.round(SOURCE)
+    # by then every call would be its last
+    await world.clock.sleep(10)
+    maker = world.bots[SOURCE]
+    await world.round(SOURCE, dies_after=0)
+    assert world.bots[SOURCE] is maker
+
+
+async def test_who_may_not_withdraw_proposes_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    world.exchanges[SOURCE].next_answer = "account"
+    for _ in range(10):
+        await world.round(SOURCE)
+        await world.clock.sleep(60)
+    assert [(one.state, one.reason) for one in world.transfers] == [("failed", REJECTED)]
+    assert [record.levelname for record in caplog.records].count("ERROR") == 1
+
+
+async def test_what_was_not_posted_is_not_called_rejected() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    world.exchanges[SOURCE].next_answer = "spent"
+    await world.round(SOURCE)
+    assert (world.state, world.transfers[0].reason) == ("failed", NOT_ASKED)
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+async def test_a_confirmed_proposal_that_is_wanted_no_more_says_so(is_on: bool) -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    maker = world.bots[SOURCE]
+    if is_on:
+        maker.watch.session_id = "next"
+    else:
+        maker.task = replace(maker.task, rules=replace(RULES, is_on=False))
+    await world.round(SOURCE)
+    assert (world.transfers[0].state, world.transfers[0].reason) == ("dropped", "not_wanted")
+
+
+async def test_a_plan_that_failed_is_made_again_at_once() -> None:
+    world = await opened()
+    maker, values = world.bots[SOURCE], world.bots[SOURCE].values
+
+    async def unavailable() -> Values:
+        raise StoreUnavailableError("away")
+
+    maker.values = unavailable
+    with pytest.raises(StoreUnavailableError):
+        await world.round(SOURCE)
+    maker.values = values
+    await world.round(SOURCE)
+    assert world.state == "proposed"
 
 
 class SendsTwice(TransferMaker):
@@ -201,8 +291,8 @@ async def test_a_build_that_sends_twice_is_seen() -> None:
     world = TransferWorld(make=SendsTwice)
     await world.open()
     await world.round(SOURCE)
-    # known, known again, the step that allows it, and the request, after which the process dies
-    await world.round(SOURCE, dies_after=3, is_after=True)
+    # known, the step that allows it, and the request, after which the process dies
+    await world.round(SOURCE, dies_after=2, is_after=True)
     await world.round(SOURCE)
     assert list(world.made().values()) == [2]
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from bots.transfers.transfer_maker import TransferMaker, TransferTask
 from bots.transfers.transfer_watch import TransferWatch
-from exchanges.errors import OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, NotPostedError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.permits import ALWAYS_PERMITTED, Permit
 from exchanges.ports.withdrawals import WithdrawalAddress, WithdrawalOrder
 from market.accounting.inventory import Values
@@ -23,6 +23,7 @@ from store.transfer_steps import NotProposed, Step
 NAMES = ("kraken", "binance")
 FEE, MINIMUM = Decimal("0.001"), Decimal("0.01")
 TERMS = tuple(TransferTerms(name, "BTC", FEE, MINIMUM, SATOSHI, 600, "a test") for name in NAMES)
+RULES = TransferRules(is_on=True, every_seconds=60)
 SESSION = "session"
 Result = TypeVar("Result")
 
@@ -55,13 +56,20 @@ class PlainExchange:
     asked_for: list[str] = field(default_factory=list)
     """Our ids of the withdrawals that it made, whatever it shows."""
     next_answer: str = "ok"
-    """Or `rejected`; `lost`: taken and not answered; `dropped`: neither."""
+    """Or `rejected`; `account`: this key may not withdraw; `spent`: not sent, for the rate limit; `lost`: taken and not
+    answered; `dropped`: neither."""
     lists_nothing: bool = False
+    listed: int = 0
+    """How often its withdrawals were asked for."""
 
     def take(self, order: WithdrawalOrder) -> str:
         answer, self.next_answer = self.next_answer, "ok"
         if answer == "rejected" or order.amount > self.balance:
             raise OrderRejectedError("no")
+        if answer == "account":
+            raise AccountRejectedError("no")
+        if answer == "spent":
+            raise NotPostedError("no room")
         if answer == "dropped":
             raise OutcomeUnknownError("nobody knows")
         self.balance -= order.amount
@@ -128,6 +136,7 @@ class FragileAccount:
 
     async def withdrawals(self, currency: str, since: int) -> list[Withdrawal]:
         async def read() -> list[Withdrawal]:
+            self.there.listed += 1
             return [] if self.there.lists_nothing else list(self.there.withdrawals)
 
         return await self.fuse.run(read)
@@ -178,6 +187,7 @@ class TransferWorld:
 
     clock: SteppedClock = field(default_factory=SteppedClock)
     confirmed_by: str = "paper"
+    rules: TransferRules = RULES
     make: type[TransferMaker] = TransferMaker
 
     def __post_init__(self) -> None:
@@ -204,10 +214,13 @@ class TransferWorld:
         fuse = self.fuses[name] = Fuse()
         store = FragileStore(self.store, FragileTransfers(self.store.transfers, fuse))
         watch = TransferWatch(store, FragileAccount(self.exchanges[name], fuse), lease.actor, SESSION)
-        task = TransferTask(
-            TransferRules(is_on=True, every_seconds=60), TERMS, NAMES, "USD", _address, self.confirmed_by
+        task = TransferTask(self.rules, TERMS, NAMES, "USD", _address, self.confirmed_by)
+        self.bots[name] = self.make(
+            watch, task, self.store.balances, _values, lambda: True, self._wanted, self.clock.now
         )
-        self.bots[name] = self.make(watch, task, self.store.balances, _values, lambda: True, self.clock.now)
+
+    def _wanted(self) -> list[MoneyTransfer]:
+        return [one for one in self.transfers if one.is_wanted]
 
     async def round(self, name: str, *, dies_after: int | None = None, is_after: bool = False) -> None:
         """Run one round of an exchange's bot, and another process if this one died in it."""

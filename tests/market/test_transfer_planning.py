@@ -77,9 +77,13 @@ def test_no_more_is_sent_than_the_exchange_has_too() -> None:
 
 def test_where_nothing_else_tells_whose_a_withdrawal_is_its_amount_does() -> None:
     (first,) = planned(rows("3", "1", "2"))
-    again = with_own_amount(first, [sent(first), sent(replace(first, amount=first.amount - SATOSHI))], SATOSHI)
-    assert again.amount == first.amount - 2 * SATOSHI
-    assert with_own_amount(first, [sent(replace(first, source="gamma"))], SATOSHI) == first
+    terms = TransferTerms("alpha", "BTC", first.fee, Decimal("0.01"), SATOSHI, 600, "a test")
+    known = [sent(first), sent(replace(first, amount=first.amount - SATOSHI))]
+    assert with_own_amount(first, known, terms) == replace(first, amount=first.amount - 2 * SATOSHI)
+    assert with_own_amount(first, [sent(replace(first, source="gamma"))], terms) == first
+    # a step less is less than may be sent
+    assert with_own_amount(first, known[:1], replace(terms, minimum=first.amount)) is None
+    assert with_own_amount(first, known[:1], replace(terms, minimum=Decimal(0), fee=first.amount - SATOSHI)) is None
 
 
 def test_the_tolerance_is_the_rules() -> None:

@@ -60,6 +60,6 @@ async def reader(mongodb_uri: str, database: str, mongo_store: MongoTradeStore) 
 def store(request: pytest.FixtureRequest) -> TradeStore:
     """Every test of the contract runs on both."""
     if request.param == "memory":
-        return MemoryTradeStore()
+        return MemoryTradeStore(session_id="session-1")
     mongo: TradeStore = request.getfixturevalue("mongo_store")
     return mongo

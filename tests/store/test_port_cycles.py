@@ -82,7 +82,7 @@ async def test_all_legs_are_reserved_granted_and_booked(store: TradeStore) -> No
         ended = await booked(store, name)
     assert (ended.state, ended.reason) == ("closed", None)
     assert ended.profit is not None
-    assert ended.profit.net == 120
+    assert ended.profit.net == await store.transfers.net("USD") == 120
     assert await known(store) == ended
     assert await store.open_cycles() == []
     assert await store.order_results() == []

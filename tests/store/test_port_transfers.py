@@ -11,10 +11,12 @@ from market.accounting.transfer_lifecycle import (
     MoneyTransfer,
     TransferStepError,
     Withdrawal,
+    dropped,
     proposed,
     with_deposit,
     with_withdrawal,
 )
+from market.time_units import MICROSECONDS
 from market.trade.leases import UNFENCED
 from store.errors import FencedOutError
 from store.ports.trading import TradeStore
@@ -144,3 +146,30 @@ async def test_what_ended_cannot_be_confirmed(store: TradeStore) -> None:
     await store.transfers.propose(transfer, NET, UNFENCED)
     with pytest.raises(TransferStepError, match="is dropped, not proposed"):
         await store.transfers.confirm(transfer.transfer_id, "ann")
+
+
+async def test_what_ended_in_another_session_is_known_while_it_is_new(store: TradeStore) -> None:
+    other, own = wanted(session="other"), wanted(2, currency="ETH")
+    for one in (other, own):
+        await store.transfers.propose(one, NET, UNFENCED)
+        await store.transfers.step(one.transfer_id, lambda known, now: dropped(known, "declined", now), UNFENCED)
+    now = await store.server_now()
+    assert [one.transfer_id for one in await store.transfers.known(0)] == [other.transfer_id, own.transfer_id]
+    assert [one.transfer_id for one in await store.transfers.known(now + MICROSECONDS)] == [own.transfer_id]
+
+
+async def test_an_overview_has_what_is_wanted_and_what_two_sessions_share(store: TradeStore) -> None:
+    await opened(store)
+    one = wanted(session="other")
+    await store.transfers.propose(one, NET, UNFENCED)
+    assert list((await store.overview()).transfers) == [one]
+    await store.transfers.ask(one.transfer_id, UNFENCED)
+    await store.transfers.step(one.transfer_id, lambda known, now: with_withdrawal(known, DONE, now, "other"), UNFENCED)
+    arrived = await store.transfers.step(
+        one.transfer_id, lambda known, now: with_deposit(known, CREDITED, now, "session-1"), UNFENCED
+    )
+    late = await store.server_now() + MICROSECONDS
+    assert list((await store.overview()).transfers) == await store.transfers.known(late) == [arrived]
+    ended = replace(wanted(2, currency="ETH"), state="failed")
+    await store.transfers.propose(ended, NET, UNFENCED)
+    assert list((await store.overview()).transfers) == [arrived]
