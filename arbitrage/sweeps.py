@@ -66,6 +66,13 @@ class Sweep:
         return best_first(self.table.results)[0].net
 
     @property
+    def deflated_sharpe(self) -> float | None:
+        """Return the probability that the best set is more than the luck of many tries (Bailey and López de Prado
+        2014); None if it has fewer than 30 returns, or they do not vary. Below 0.95: do not believe it."""
+        found = self.table.deflated
+        return None if found is None else found.probability
+
+    @property
     def results(self) -> Rows:
         """Return one row per set: a column for each varied name, as doubles, then counts, money, ratios, `balanced`."""
         names = dict.fromkeys(self.table.definition.grid.names, pa.float64())

@@ -8,7 +8,7 @@ from decimal import Context, Decimal
 from itertools import pairwise
 from math import sqrt
 from operator import itemgetter
-from statistics import fmean, stdev
+from statistics import fmean, pstdev, stdev
 from typing import NamedTuple
 
 from backtest.result.asset_marks import MIN_INTERVALS, Marks
@@ -40,6 +40,17 @@ class Ratio:
 
     value: float | None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReturnMoments:
+    """What says how sure a Sharpe ratio is; all of one interval, not of a year."""
+
+    returns: int
+    sharpe: float
+    skewness: float
+    kurtosis: float
+    """3 of a normal distribution."""
 
 
 class MarkedPoint(NamedTuple):
@@ -88,6 +99,8 @@ class Performance:
     returns: int
     """The number of returns, one per whole interval."""
     marked: MarkedInventory
+    moments: ReturnMoments | None
+    """None where there is no Sharpe ratio."""
 
     @property
     def definition(self) -> str:
@@ -119,6 +132,7 @@ def performance_of(outcome: TradingOutcome, marks: Marks, markets: Markets) -> P
         interval_seconds=seconds,
         returns=len(returns),
         marked=marked,
+        moments=moments_of(returns),
     )
 
 
@@ -169,6 +183,15 @@ def sharpe_ratio(returns: Sequence[float], yearly: int) -> Ratio:
     if deviation == 0:
         return Ratio(None, "the returns do not vary")
     return Ratio(fmean(returns) / deviation * sqrt(yearly))
+
+
+def moments_of(returns: Sequence[float]) -> ReturnMoments | None:
+    """Return them; skewness and kurtosis with the deviation over all n."""
+    if _too_few(returns) is not None or stdev(returns) == 0:
+        return None
+    mean, deviation = fmean(returns), pstdev(returns)
+    third, fourth = (fmean(((one - mean) / deviation) ** power for one in returns) for power in (3, 4))
+    return ReturnMoments(len(returns), mean / stdev(returns), third, fourth)
 
 
 def sortino_ratio(returns: Sequence[float], yearly: int) -> Ratio:

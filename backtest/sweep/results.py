@@ -3,13 +3,13 @@
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
-from backtest.result.performance import Performance
+from backtest.result.performance import Performance, ReturnMoments
 from backtest.result.trading_outcome import TradingOutcome
 from backtest.sweep.parameter_grids import Point
 from market.money import ZERO, decimal_of, optional_text, text_of
@@ -36,6 +36,7 @@ _FIELDS: dict[str, pa.DataType] = {
     "is_balanced": pa.bool_(),
     "digest": pa.string(),
     "cycles": pa.int64(),
+    "moments": pa.list_(pa.float64()),
 }
 PERFORMANCE_AMOUNTS = ("return_on_capital", "turnover", "marked_gain")
 """Fields of the performance, by the same names in both."""
@@ -68,6 +69,7 @@ class SetResult:
     marked_gain: Decimal | None = None
     sharpe: float | None = None
     sortino: float | None = None
+    moments: ReturnMoments | None = None
     cycles: int = 0
     """Trades on cycles, beside `trades` of pairs; all money is of both."""
 
@@ -102,6 +104,7 @@ def result_of(
         marked_gain=performance.marked.gain,
         sharpe=performance.sharpe.value,
         sortino=performance.sortino.value,
+        moments=performance.moments,
     )
 
 
@@ -148,6 +151,7 @@ def _row_of(result: SetResult) -> dict[str, object]:
         "is_balanced": result.is_balanced,
         "digest": result.digest,
         "cycles": result.cycles,
+        "moments": None if result.moments is None else [float(one) for one in astuple(result.moments)],
     }
 
 
@@ -170,4 +174,12 @@ def _result_of(row: dict[str, Any]) -> SetResult:
         sortino=row["sortino"],
         # what earlier versions wrote has none
         cycles=row.get("cycles") or 0,
+        moments=_moments_of(row.get("moments")),
     )
+
+
+def _moments_of(values: Sequence[float] | None) -> ReturnMoments | None:
+    if values is None:
+        return None
+    returns, *others = values
+    return ReturnMoments(int(returns), *others)

@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 from backtest.report.figure_format import CANNOT_TELL, share_words
+from backtest.sweep.deflated_sharpe import DeflatedSharpe, deflated_sharpe
 from backtest.sweep.results import WHOLE, SetResult, best_first
 from backtest.sweep.store import SweepDefinition
 from backtest.sweep.walk_forward import Fold, Span, WalkForward, walk_forward
@@ -50,6 +51,11 @@ class SweepTable:
         return self.definition.grid.size - self.missing - len(self.results)
 
     @property
+    def deflated(self) -> DeflatedSharpe | None:
+        """Return whether the best set is more than luck; None before all sets are finished."""
+        return None if self.missing else deflated_sharpe(self.results)
+
+    @property
     def effects(self) -> dict[str, list[Effect]]:
         """Return parameter → the effect of its values, over all values of the others."""
         return {name: _effects(name, self.results) for name in self.definition.grid.names}
@@ -75,6 +81,7 @@ def sweep_lines(table: SweepTable) -> list[str]:
     mark = "" if table.bars is None else " (from bars)"
     for title, ordered in _rankings(table.results):
         lines += ["", f"{title}{mark}", *_set_lines(ordered[:SHOWN])]
+    lines += _deflated_lines(table.deflated)
     for name, effects in table.effects.items():
         lines += ["", *_effect_lines(name, effects, is_of_bars=table.bars is not None)]
     if table.forward is not None:
@@ -113,6 +120,7 @@ def sweep_json(table: SweepTable) -> dict[str, object]:
         "skipped": table.skipped,
         "seed": definition.grid.seed,
         "best": [_set_json(result) for result in best_first(table.results)[:SHOWN]],
+        "deflated_sharpe": _deflated_json(table.deflated),
         "effects": {name: [_effect_json(effect) for effect in found] for name, found in table.effects.items()},
         "walk_forward": None if table.forward is None else _forward_json(table.forward),
         "results": [_set_json(result) for result in table.results],
@@ -211,6 +219,27 @@ def _effect_lines(name: str, effects: list[Effect], *, is_of_bars: bool) -> list
             for one in effects
         ),
     ]
+
+
+def _deflated_lines(found: DeflatedSharpe | None) -> list[str]:
+    if found is None:
+        return []
+    luck = f"the best of {found.tries:,} tries would show by luck"
+    return [
+        "",
+        f"deflated Sharpe ratio: set {found.set_number} is better than {luck} with probability {found.probability:.3f}",
+    ]
+
+
+def _deflated_json(found: DeflatedSharpe | None) -> dict[str, object] | None:
+    if found is None:
+        return None
+    return {
+        "set": found.set_number,
+        "tries": found.tries,
+        "of_luck": round(found.of_luck, 6),
+        "probability": round(found.probability, 6),
+    }
 
 
 def _forward_lines(forward: WalkForward, currency: str) -> list[str]:

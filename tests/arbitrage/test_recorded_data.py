@@ -94,6 +94,9 @@ def test_a_sweep_gives_all_sets_and_its_folds(ticks: arbitrage.Ticks, home: Path
     assert results.trades.iloc[2] == 0
     assert found.best["min_net_bps"] in (Decimal(5), Decimal(50))
     assert float(found.best_net) == pytest.approx(results.net.max())
+    # of few trades, but of returns enough for a ratio
+    assert found.deflated_sharpe is not None
+    assert 0 <= found.deflated_sharpe <= 1
     folds = found.folds.to_pandas()
     assert folds.shape == (2, 7)
     assert (folds.training_start < folds.test_start).all()

@@ -97,7 +97,8 @@ class SweepView extends PolledView {
     const best = sweep.sets.reduce((found, one) => (found === null || Number(one.net) > Number(found.net) ? one : found), null);
     const missing = down.values.length * (across?.values.length ?? 1) - sweep.sets.length;
     const words = best === null ? "No set has settings that agree." : `Net in ${sweep.currency} of ${count(sweep.sets.length)} sets; the best is marked.`;
-    this.say([words, missing && best ? `${count(missing)} have settings that contradict each other.` : "", sweep.is_of_bars ? "From bars: fills are at the last price of a bar." : ""].filter(Boolean).join(" "), "");
+    const luck = sweep.deflated_sharpe === null ? "" : `The best is more than luck with probability ${sweep.deflated_sharpe.toFixed(2)} (deflated Sharpe ratio).`;
+    this.say([words, luck, missing && best ? `${count(missing)} have settings that contradict each other.` : "", sweep.is_of_bars ? "From bars: fills are at the last price of a bar." : ""].filter(Boolean).join(" "), "");
     const known = new Map(sweep.sets.map((one) => [one.values.join(), one]));
     const cell = (values) => this.cell(sweep, known.get(values.join()), most, best);
     const columns = across?.values ?? [null];

@@ -48,6 +48,7 @@ def swept(folder: Path, request: Row) -> Row:
     return {
         "currency": table.currency,
         "is_of_bars": table.bars is not None,
+        "deflated_sharpe": None if table.deflated is None else round(table.deflated.probability, 6),
         "sets": [_set_row(one) for one in table.results],
     }
 

@@ -43,6 +43,8 @@ async def test_a_sweep_says_what_each_set_made_and_is_kept_until_it_is_removed(
     )
     assert [one["values"] for one in found["sets"]] == [["4", "250"], ["4", "1000.5"], ["8", "250"], ["8", "1000.5"]]
     assert found["sets"][0]["trades"] >= found["sets"][2]["trades"]
+    # too short for a ratio
+    assert found["deflated_sharpe"] is None
     assert not list((session.data_home / "sweeps").iterdir())
     (listed,) = (await api.get(PATH)).json()
     assert (listed["sweep_id"], listed["state"], listed["sets"]) == (found["sweep_id"], "done", None)

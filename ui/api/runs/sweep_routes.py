@@ -40,7 +40,8 @@ class SweepSetRow(TypedDict):
 
 class SweepRow(TypedDict):
     """`share` of `stage`, 0 to 1, while it runs. `sets` once it is done, less those whose settings contradict each
-    other; null before."""
+    other; null before. `deflated_sharpe`: the probability that the best is more than luck; null before, and where it
+    has too few returns."""
 
     sweep_id: str
     state: str
@@ -53,6 +54,7 @@ class SweepRow(TypedDict):
     axes: list[AxisRow]
     currency: str | None
     is_of_bars: bool
+    deflated_sharpe: float | None
     sets: list[SweepSetRow] | None
 
 
@@ -118,6 +120,7 @@ def _row(run: dict[str, Any]) -> SweepRow:
         axes=run["axes"],
         currency=run.get("currency"),
         is_of_bars=run.get("is_of_bars", False),
+        deflated_sharpe=run.get("deflated_sharpe"),
         sets=run.get("sets"),
     )
 
