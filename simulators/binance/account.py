@@ -81,7 +81,7 @@ class BinanceAccount:
             "createTime": timestamp(self._exchange.customer.opened_at),
             "enableReading": True,
             "enableSpotAndMarginTrading": True,
-            "enableWithdrawals": self._exchange.may_withdraw,
+            "enableWithdrawals": self._exchange.funding.may_withdraw,
             "enableInternalTransfer": False,
             "permitsUniversalTransfer": False,
             "enableMargin": False,

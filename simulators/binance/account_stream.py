@@ -13,6 +13,7 @@ from simulators.matching.order_records import RequestRejectedError, SimulatedAcc
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.web.call_faults import CalledPath, CallFaults
 from simulators.web.exchange_gateway import json_fields
+from simulators.web.http_faults import InjectedError
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 _CHANNELS = {"user:": "", "user:MICROSECOND": "MICROSECOND"}
@@ -139,6 +140,8 @@ class BinanceAccountStream:
 
     def _rejection(self, error: RequestRejectedError) -> dict[str, object]:
         status, code, words = error_fields(error)
+        if isinstance(error, InjectedError):
+            status = error.status_for(status)
         data: Mapping[str, object] | None = error.data if isinstance(error, ReplacementError) else None
         if status in _TOO_MANY:
             data = self._calls.waits(error)

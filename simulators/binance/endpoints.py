@@ -35,6 +35,8 @@ class Endpoint:
     """Whether it counts as a new order."""
     heavier: tuple[tuple[int, int], ...] = ()
     """(limit, weight): the weight if more than `limit` rows are requested."""
+    of_the_account: int = 0
+    """The weight in the limit that each account has of this path for itself (UID); 0: `weight` counts, by address."""
     weigh_fields: Callable[[Fields], int] | None = None
     """The weight of a request whose other fields decide."""
 

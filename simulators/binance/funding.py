@@ -12,6 +12,8 @@ from simulators.binance.endpoints import (
     Endpoint,
     Fields,
     eight_decimals,
+    integer_field,
+    limit_field,
     time_field,
     timestamp,
     until_field,
@@ -23,7 +25,7 @@ from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.transfer_records import SimulatedWithdrawal
 from simulators.web.exchange_gateway import decimal_field
 
-_LISTED = frozenset(("coin", "status", "offset", "limit", "startTime", "endTime", "txId"))
+_LISTED = frozenset(("coin", "status", "offset", "limit", "startTime", "endTime"))
 _OF_A_WITHDRAWAL = frozenset(
     (
         "coin",
@@ -42,7 +44,8 @@ _NAMES = {"BTC": "Bitcoin", "USDT": "TetherUS"}
 _STATUSES = {"pending": 4, "done": 6, "failed": 5}
 """Processing, completed, failed."""
 _CREDITED = 1
-_REJECTIONS = {
+_REJECTIONS: Mapping[str, tuple[int, str] | tuple[int, str, int]] = {
+    "no_right": (-2015, "Invalid API-key, IP, or permissions for action.", 401),
     "closed": (-4019, "Current asset is not open for withdrawal."),
     "unknown_address": (-4033, "Illegal address."),
     "too_little": (-4022, "Not less than the minimum pick-up quantity."),
@@ -51,6 +54,7 @@ _REJECTIONS = {
     "id_used": (-4000, "Withdraw order id is used."),
 }
 _FOREVER = 1 << 62
+_LONGEST_LIST = 1_000
 _Balances = Callable[[], Mapping[str, tuple[str, str]]]
 
 
@@ -66,9 +70,16 @@ class BinanceFunding:
         return [
             Endpoint("GET", f"{capital}/config/getall", 10, self._currencies),
             Endpoint("GET", "/sapi/v1/asset/assetDetail", 1, self._details, frozenset(("asset",))),
-            Endpoint("POST", f"{capital}/withdraw/apply", 1, self._withdraw, _OF_A_WITHDRAWAL),
-            Endpoint("GET", f"{capital}/withdraw/history", 1, self._withdrawals, _LISTED | {"withdrawOrderId"}),
-            Endpoint("GET", f"{capital}/deposit/hisrec", 1, self._deposits, _LISTED | {"includeSource"}),
+            Endpoint("POST", f"{capital}/withdraw/apply", 1, self._withdraw, _OF_A_WITHDRAWAL, of_the_account=600),
+            Endpoint(
+                "GET",
+                f"{capital}/withdraw/history",
+                1,
+                self._withdrawals,
+                _LISTED | {"withdrawOrderId"},
+                of_the_account=18_000,
+            ),
+            Endpoint("GET", f"{capital}/deposit/hisrec", 1, self._deposits, _LISTED | {"includeSource", "txId"}),
             # no fiat account is there beside
             Endpoint("GET", "/sapi/v1/fiat/orders", 1, lambda _: {"code": "000000", "data": [], "total": 0}, _FIAT),
         ]
@@ -89,13 +100,14 @@ class BinanceFunding:
     def _withdrawals(self, fields: Fields) -> object:
         since, until = time_field(fields, "startTime", 0), until_field(fields, "endTime", _FOREVER)
         wanted = fields.get("withdrawOrderId")
-        return [
+        rows = [
             _withdrawal_row(one)
             for one in reversed(list(self._exchange.funding.withdrawals))
             if since <= one.asked_at <= until
             and fields.get("coin", one.currency) == one.currency
             and wanted in (None, one.client_id)
         ]
+        return _page(rows, fields)
 
     def _deposits(self, fields: Fields) -> object:
         """Return what arrived, newest first, and what the account was funded with."""
@@ -114,7 +126,8 @@ class BinanceFunding:
             for number, (name, amount) in enumerate(customer.opening.items(), 1)
         ]
         since, until = time_field(fields, "startTime", 0), until_field(fields, "endTime", _FOREVER)
-        return [row for at, name, row in rows if since <= at <= until and fields.get("coin", name) == name]
+        found = [row for at, name, row in rows if since <= at <= until and fields.get("coin", name) == name]
+        return _page([row for row in found if fields.get("txId", row["txId"]) == row["txId"]], fields)
 
     def _details(self, fields: Fields) -> object:
         """Return the terms by which a currency is withdrawn."""
@@ -168,6 +181,13 @@ class BinanceFunding:
                 "withdrawIntegerMultiple": text_of(terms.step),
             }
         ]
+
+
+def _page(rows: list[dict[str, object]], fields: Fields) -> list[dict[str, object]]:
+    """Return those of a status, if one is asked for, from `offset` on."""
+    status, offset = integer_field(fields, "status", -1), integer_field(fields, "offset", 0)
+    found = [row for row in rows if status in (-1, row["status"])]
+    return found[offset : offset + limit_field(fields, _LONGEST_LIST)]
 
 
 def _withdrawal_row(one: SimulatedWithdrawal) -> dict[str, object]:

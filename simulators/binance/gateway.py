@@ -167,7 +167,10 @@ class BinanceGateway:
     def _count(self, endpoint: Endpoint, fields: Fields) -> dict[str, str]:
         """Return what was used until now, as headers. Raises RequestRejectedError if it is too much."""
         now = self.exchange.clock.now()
-        headers = self._limits.take_weight(endpoint.weigh(fields), now)
+        if endpoint.of_the_account:
+            headers = self._limits.take_path(endpoint.path, endpoint.of_the_account, now)
+        else:
+            headers = self._limits.take_weight(endpoint.weigh(fields), now)
         endpoint.check(fields, is_signed=self.is_signed(endpoint.method, endpoint.path))
         if endpoint.is_order:
             headers |= self._limits.take_order(now)

@@ -59,6 +59,7 @@ class BinanceLimits:
     def __init__(self) -> None:
         self._weight = Allowance(WEIGHT, "MINUTE", 1, 6_000)
         self._orders = (Allowance(ORDERS, "SECOND", 10, 100), Allowance(ORDERS, "DAY", 1, 200_000))
+        self._of_paths: dict[str, Allowance] = {}
         self.is_lifted = False
 
     def take_weight(self, weight: int, now: int) -> dict[str, str]:
@@ -67,6 +68,14 @@ class BinanceLimits:
         if used > self._weight.limit and not self.is_lifted:
             raise RequestRejectedError("rate_limited")
         return {"X-MBX-USED-WEIGHT": str(used), f"X-MBX-USED-WEIGHT-{self._weight.suffix}": str(used)}
+
+    def take_path(self, path: str, weight: int, now: int) -> dict[str, str]:
+        """Count in the path's own limit of the account, as `take_weight` does: SAPI, General Info, Limits."""
+        allowance = self._of_paths.setdefault(path, Allowance("UID", "MINUTE", 1, 180_000))
+        used = allowance.take(weight, now)
+        if used > allowance.limit and not self.is_lifted:
+            raise RequestRejectedError("rate_limited")
+        return {f"X-SAPI-USED-UID-WEIGHT-{allowance.suffix}": str(used)}
 
     def take_order(self, now: int) -> dict[str, str]:
         """Count an order, as `take_weight` does; the detail of the rejection is the limit that is exceeded."""

@@ -56,7 +56,7 @@ class BitflyerAccount:
         }
 
     def _permissions(self) -> object:
-        moving = ("withdraw",) if self._exchange.may_withdraw else ()
+        moving = ("withdraw",) if self._exchange.funding.may_withdraw else ()
         return [f"/v1/me/{name}" for name in (*self.reads(), *self.changes(), *moving)]
 
     def _balance(self, _fields: Fields) -> object:

@@ -101,7 +101,7 @@ class BybitAccount:
         return {"category": "spot", "list": rows}
 
     def _key(self, _: Fields) -> object:
-        wallet = ["AccountTransfer", *(("Withdraw",) if self._exchange.may_withdraw else ())]
+        wallet = ["AccountTransfer", *(("Withdraw",) if self._exchange.funding.may_withdraw else ())]
         return {
             "id": "1",
             "note": "simulated",

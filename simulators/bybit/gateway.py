@@ -22,8 +22,8 @@ from simulators.bybit.trade_stream import BybitTradeStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.composed_gateway import ComposedGateway, signed_by
-from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_fields, json_reply
+from simulators.web.composed_gateway import composed, signed_by
+from simulators.web.exchange_gateway import SimulatedGateway, guarded, json_fields, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME = "bybit"
@@ -37,13 +37,6 @@ NAMES = Names(
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def bybit_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
-    subscribers = Subscribers()
-    stream = BybitStream(exchange, subscribers)
-    pages = BybitPages(exchange, subscribers, credentials, stream)
-    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
 
 
 class BybitPages:
@@ -121,4 +114,6 @@ class BybitPages:
         return await self._subscribers.serve(request, self._trade_stream.on_message)
 
 
-SIMULATED = SimulatedGateway(bybit_gateway, NAMES)
+SIMULATED = SimulatedGateway(
+    composed(lambda exchange, subscribers, _: BybitStream(exchange, subscribers), BybitPages), NAMES
+)

@@ -80,5 +80,5 @@ class CoinbaseAccount:
         return {"portfolios": [{"name": "Default", "uuid": PORTFOLIO_ID, "type": "DEFAULT", "deleted": False}]}
 
     def _rights(self, _: Fields) -> Row:
-        rights = {"can_view": True, "can_trade": True, "can_transfer": self._exchange.may_withdraw}
+        rights = {"can_view": True, "can_trade": True, "can_transfer": self._exchange.funding.may_withdraw}
         return {**rights, "portfolio_uuid": PORTFOLIO_ID, "portfolio_type": "DEFAULT"}

@@ -21,8 +21,8 @@ from simulators.coinbase.stream import CoinbaseStream
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
 from simulators.matching.venue import Names
-from simulators.web.composed_gateway import ComposedGateway, signed_by
-from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_reply
+from simulators.web.composed_gateway import composed, signed_by
+from simulators.web.exchange_gateway import SimulatedGateway, guarded, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME, _STREAM = "coinbase", "/ws"
@@ -32,13 +32,6 @@ NAMES = Names(
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def coinbase_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
-    subscribers = Subscribers()
-    stream = CoinbaseStream(exchange, subscribers, credentials)
-    pages = CoinbasePages(exchange, subscribers, credentials, stream)
-    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
 
 
 class CoinbasePages:
@@ -59,9 +52,6 @@ class CoinbasePages:
         application.add_routes([web.get(_STREAM, self._socket)])
         return application
 
-    def lift_limits(self) -> None:
-        """Do nothing: others count its requests."""
-
     def rejection(self, error: RequestRejectedError) -> web.Response:
         return rejection(error)
 
@@ -80,4 +70,4 @@ def _is_private(path: str) -> bool:
     return path != _STREAM and not is_public(path)
 
 
-SIMULATED = SimulatedGateway(coinbase_gateway, NAMES, RATES)
+SIMULATED = SimulatedGateway(composed(CoinbaseStream, CoinbasePages), NAMES, RATES)

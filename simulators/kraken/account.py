@@ -81,7 +81,7 @@ class KrakenAccount:
             "apiKeyName": "simulated",
             "nonce": str(fields.get("nonce", "")),
             "nonceWindow": 0,
-            "permissions": [*trading, *(["withdraw-funds"] if self._exchange.may_withdraw else [])],
+            "permissions": [*trading, *(["withdraw-funds"] if self._exchange.funding.may_withdraw else [])],
             "validUntil": "0",
             "queryFrom": "0",
             "queryTo": "0",

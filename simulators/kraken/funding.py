@@ -11,7 +11,7 @@ from exchanges.kraken.symbols import kraken_asset
 from market.money import ZERO
 from market.time_units import MICROSECONDS
 from simulators.kraken.public import assets_in, moment_field
-from simulators.kraken.rows import ledger_text, transaction_name
+from simulators.kraken.rows import deposit_name, ledger_text, transaction_name
 from simulators.matching.funding import WithdrawalRejectedError
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
@@ -66,7 +66,7 @@ class KrakenFunding:
         """Return what arrived, newest first, and what the account was funded with."""
         opened = self._customer.opened_at
         opening = [
-            (opened, name, _deposit_row("Opening deposit", name, amount, opened, transaction_name("Q", number, opened)))
+            (opened, name, _deposit_row("Opening deposit", name, amount, opened, deposit_name(number, opened)))
             for number, (name, amount) in enumerate(self._customer.opening.items())
         ]
         arrived = [(one.at, one.currency, _arrived_row(one)) for one in self._exchange.funding.deposits]
@@ -107,7 +107,7 @@ def _withdrawal_row(one: SimulatedWithdrawal) -> dict[str, object]:
 
 
 def _arrived_row(one: SimulatedDeposit) -> dict[str, object]:
-    name = transaction_name("Q", one.number, one.at)
+    name = deposit_name(one.number, one.at)
     return _deposit_row(one.currency, one.currency, one.amount, one.at, name, one.network_id)
 
 

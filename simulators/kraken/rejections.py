@@ -31,6 +31,7 @@ _ERRORS: dict[Reason, str] = {
 
 # words of its own for funding, as clients list them
 _OF_FUNDING = {
+    "no_right": "EGeneral:Permission denied",
     "closed": "EFunding:No funding method",
     "unknown_address": "EFunding:Unknown withdraw key",
     "too_little": "EFunding:Invalid amount",

@@ -281,11 +281,22 @@ def ledger_row(row: LedgerChange) -> tuple[str, dict[str, object]]:
         "asset": kraken_asset(row.currency),
         "balance": ledger_text(row.currency, row.balance),
         "fee": ledger_text(row.currency, row.fee),
-        "refid": row.transfer_id or name if row.fill is None else row.fill.fill_id,
+        "refid": _reference(row),
         "subtype": "",
         "time": row.at / MICROSECONDS,
         "type": ledger_kind(row),
     }
+
+
+def _reference(row: LedgerChange) -> str:
+    """Return the id that the lists of trades, deposits or withdrawals have for it."""
+    if row.fill is not None:
+        return row.fill.fill_id
+    return row.withdrawal_id if row.deposit_number is None else deposit_name(row.deposit_number, row.at)
+
+
+def deposit_name(number: int, micros: int) -> str:
+    return transaction_name("Q", number, micros)
 
 
 def ledger_kind(row: LedgerChange) -> str:

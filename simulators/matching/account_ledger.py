@@ -25,8 +25,9 @@ class LedgerChange:
     balance: Decimal
     """The balance after it."""
     fill: SimulatedFill | None = None
-    transfer_id: str = ""
-    """The exchange's id of a withdrawal, the network's of a deposit; empty of the opening, and of fills."""
+    withdrawal_id: str = ""
+    deposit_number: int | None = None
+    """As the list of deposits has it; those that opened the account count from 0."""
 
     @property
     def is_withdrawal(self) -> bool:
@@ -42,12 +43,20 @@ def ledger_of(account: FundedAccount, listings: Mapping[str, Listing]) -> list[L
         balances[currency] = balances.get(currency, ZERO) + change.amount - fee
         rows.append(
             LedgerChange(
-                len(rows) + 1, change.at, currency, change.amount, fee, balances[currency], change.fill, change.of
+                len(rows) + 1,
+                change.at,
+                currency,
+                change.amount,
+                fee,
+                balances[currency],
+                change.fill,
+                change.withdrawal_id,
+                change.deposit_number,
             )
         )
 
-    for currency, amount in account.opening.items():
-        book(_Change(account.opened_at, currency, amount))
+    for number, (currency, amount) in enumerate(account.opening.items()):
+        book(_Change(account.opened_at, currency, amount, deposit_number=number))
     transfers = sorted(_transfers(account), key=lambda one: one.at)
     for change in merge(_trades(account, listings), transfers, key=lambda one: one.at):
         book(change)
@@ -61,7 +70,8 @@ class _Change:
     amount: Decimal
     fee: Decimal = ZERO
     fill: SimulatedFill | None = None
-    of: str = ""
+    withdrawal_id: str = ""
+    deposit_number: int | None = None
 
 
 def _trades(account: FundedAccount, listings: Mapping[str, Listing]) -> Iterator[_Change]:
@@ -76,8 +86,8 @@ def _transfers(account: FundedAccount) -> Iterator[_Change]:
     for one in account.withdrawals.values():
         # with the fee apart, as in a fill
         net = one.amount - one.fee
-        yield _Change(one.asked_at, one.currency, -net, one.fee, of=one.withdrawal_id)
+        yield _Change(one.asked_at, one.currency, -net, one.fee, withdrawal_id=one.withdrawal_id)
         if one.state == "failed":
-            yield _Change(one.ended_at, one.currency, net, -one.fee, of=one.withdrawal_id)
+            yield _Change(one.ended_at, one.currency, net, -one.fee, withdrawal_id=one.withdrawal_id)
     for arrived in account.deposits.values():
-        yield _Change(arrived.at, arrived.currency, arrived.amount, of=arrived.network_id)
+        yield _Change(arrived.at, arrived.currency, arrived.amount, deposit_number=arrived.number)

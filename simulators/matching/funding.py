@@ -13,8 +13,8 @@ from simulators.matching.transfer_records import SimulatedDeposit, SimulatedWith
 
 
 class WithdrawalRejectedError(RequestRejectedError):
-    """No withdrawal was made; each exchange has its own words for `why`: `closed`, `unknown_address`, `too_little`,
-    `too_much`, `id_used`."""
+    """No withdrawal was made; each exchange has its own words for `why`: `no_right`, `closed`, `unknown_address`,
+    `too_little`, `too_much`, `id_used`."""
 
     def __init__(self, why: str, currency: str) -> None:
         super().__init__("invalid_request", f"withdrawal of {currency}: {why}")
@@ -28,6 +28,8 @@ class Funding:
         self, customer: FundedAccount, journal: EntryLog, clock: Clock, next_number: Callable[[], int]
     ) -> None:
         self._customer, self._journal, self._clock, self._next_number = customer, journal, clock, next_number
+        self.may_withdraw = False
+        """Whether the API key has the right to; each exchange says it of the key."""
         self.terms_of: Callable[[str], TransferTerms | None] = lambda _currency: None
         self.is_address: Callable[[str], bool] = lambda _address: False
         self.note_withdrawal: Callable[[], None] = lambda: None
@@ -55,6 +57,8 @@ class Funding:
 
         Raises WithdrawalRejectedError: then there is none.
         """
+        if not self.may_withdraw:
+            raise WithdrawalRejectedError("no_right", currency)
         terms = self.terms_of(currency)
         if terms is None:
             raise WithdrawalRejectedError("closed", currency)

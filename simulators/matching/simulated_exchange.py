@@ -61,8 +61,6 @@ class SimulatedExchange:
         self.clock = venue.clock
         self.customer = FundedAccount(self.listings)
         self.order_faults: OrderFaultPort | None = None
-        self.may_withdraw = False
-        """What the exchange says of the API key's rights."""
         self.pays_in_points = False
         """Whether fees are said to be taken in the exchange's own coin, if it has one."""
         terms = terms_of(self.name)

@@ -49,6 +49,7 @@ class TransferNetwork:
     def connect(self) -> None:
         """Let the accounts withdraw by the conditions."""
         for name, exchange in self.accounts.items():
+            exchange.funding.may_withdraw = any(of in (name, exchange.name) for of, _ in self.conditions.terms)
             exchange.funding.terms_of = partial(self.terms_now, name)
             exchange.funding.is_address = self._is_address
 
@@ -89,7 +90,8 @@ class TransferNetwork:
     ) -> bool:
         """Take the step that is due; return whether it was the last."""
         fate = fate_of(self.seed, account, place, terms, self.conditions)
-        age = (self.clock.now() - withdrawal.asked_at) / MICROSECONDS
+        # by the clock that it was dated by, which a fault may skew
+        age = (exchange.clock.now() - withdrawal.asked_at) / MICROSECONDS
         if withdrawal.state == "failed":
             return True
         if withdrawal.state == "pending":

@@ -75,7 +75,7 @@ class OkxAccount:
         return wanted
 
     def _configuration(self, _: Fields) -> Rows:
-        may_withdraw = ("withdraw",) if self._exchange.may_withdraw else ()
+        may_withdraw = ("withdraw",) if self._exchange.funding.may_withdraw else ()
         return [
             {
                 "uid": "1",

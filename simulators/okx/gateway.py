@@ -21,8 +21,8 @@ from simulators.okx.orders import OkxOrders
 from simulators.okx.public import OkxPublic
 from simulators.okx.rejections import envelope, error_fields
 from simulators.okx.stream import OkxStream
-from simulators.web.composed_gateway import ComposedGateway, signed_by
-from simulators.web.exchange_gateway import Gateway, SimulatedGateway, guarded, json_reply
+from simulators.web.composed_gateway import composed, signed_by
+from simulators.web.exchange_gateway import SimulatedGateway, guarded, json_reply
 from simulators.web.subscribers import Subscribers
 
 NAME = "okx"
@@ -36,13 +36,6 @@ NAMES = Names(
 )
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
-def okx_gateway(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
-    subscribers = Subscribers()
-    stream = OkxStream(exchange, subscribers)
-    pages = OkxPages(exchange, subscribers, credentials, stream)
-    return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
 
 
 class OkxPages:
@@ -97,4 +90,6 @@ class OkxPages:
         return await self._subscribers.serve(request, self._account_stream.on_message)
 
 
-SIMULATED = SimulatedGateway(okx_gateway, NAMES)
+SIMULATED = SimulatedGateway(
+    composed(lambda exchange, subscribers, _: OkxStream(exchange, subscribers), OkxPages), NAMES
+)

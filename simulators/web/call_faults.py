@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from runtime.clock import Clock
 from simulators.faults.fault_kinds import ExchangeFaults
 from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
-from simulators.web.http_faults import latency_seconds, lie_to, rejection_for
+from simulators.web.http_faults import error_of, latency_seconds, lie_to, manner_of, repeat_newest, wanted
 from simulators.web.subscribers import SubscriberConnection, Subscribers
 
 Row = dict[str, object]
@@ -32,9 +32,9 @@ class CallFaults:
     def check(self, called: CalledPath) -> None:
         """Raise RequestRejectedError in place of an answer."""
         faults = self.subscribers.faults
-        error = None if faults is None or faults.is_quiet else rejection_for(faults, called.path, self.clock.now())
-        if error is not None:
-            raise error
+        active = None if faults is None or faults.is_quiet else wanted(faults, called.path)
+        if active is not None:
+            raise error_of(active, self.clock.now())
 
     def deliver(self, connection: SubscriberConnection, called: CalledPath | None, answer: Callable[[], Row]) -> None:
         """Answer a call, or do what a fault wants; `called` is None for what REST does not have."""
@@ -84,10 +84,11 @@ class CallFaults:
         if call.order is not None:
             lost = faults.inject("lost_acknowledgement", call.order.symbol)
             if lost is not None:
-                if (lost.fault.manner or ("dropped" if faults.flip_coin() else "timeout")) == "dropped":
+                if manner_of(faults, lost) == "dropped":
                     connection.cut()
                 return None
         if "result" in message:
+            repeat_newest(faults, called.path, message["result"])
             lie_to(faults, called.method, called.path, message["result"])
         return message
 

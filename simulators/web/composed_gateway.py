@@ -3,14 +3,14 @@ together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from aiohttp import web
 
 from exchanges.credentials import Credentials
 from simulators.matching.order_records import RequestRejectedError
 from simulators.matching.simulated_exchange import SimulatedExchange
-from simulators.web.exchange_gateway import Check, MarketStep
+from simulators.web.exchange_gateway import Check, CountsItself, Gateway, MarketStep
 from simulators.web.signatures import SignedRequest
 from simulators.web.subscribers import Subscribers
 
@@ -21,14 +21,15 @@ class PublicStream(Protocol):
     def beat(self) -> None: ...
 
 
+Stream = TypeVar("Stream", bound=PublicStream)
+
+
 class GatewayPages(Protocol):
     """All that is asked by requests, and where streams are opened."""
 
     def application(self) -> web.Application: ...
 
     def rejection(self, error: RequestRejectedError) -> web.Response: ...
-
-    def lift_limits(self) -> None: ...
 
 
 CheckRequest = Callable[[SignedRequest, Credentials, int], None]
@@ -64,8 +65,32 @@ class ComposedGateway:
     def beat(self) -> None:
         self.stream.beat()
 
-    def lift_limits(self) -> None:
-        self.pages.lift_limits()
-
     def rejection(self, error: RequestRejectedError) -> web.Response:
         return self.pages.rejection(error)
+
+
+@dataclass(slots=True)
+class CountingGateway(ComposedGateway):
+    """One that keeps limits of its own."""
+
+    counts: CountsItself
+
+    def lift_limits(self) -> None:
+        self.counts.lift_limits()
+
+
+def composed(
+    stream_of: Callable[[SimulatedExchange, Subscribers, Credentials], Stream],
+    pages_of: Callable[[SimulatedExchange, Subscribers, Credentials, Stream], GatewayPages],
+) -> Callable[[SimulatedExchange, Credentials], Gateway]:
+    """Return what makes the gateway of an account."""
+
+    def made(exchange: SimulatedExchange, credentials: Credentials) -> Gateway:
+        subscribers = Subscribers()
+        stream = stream_of(exchange, subscribers, credentials)
+        pages = pages_of(exchange, subscribers, credentials, stream)
+        if isinstance(pages, CountsItself):
+            return CountingGateway(exchange, subscribers, credentials.api_key, stream, pages, pages)
+        return ComposedGateway(exchange, subscribers, credentials.api_key, stream, pages)
+
+    return made

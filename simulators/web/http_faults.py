@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -11,7 +12,7 @@ from aiohttp.typedefs import Handler, Middleware
 from market.time_units import MICROSECONDS
 from runtime.clock import Clock
 from simulators.catalogue import terms_of
-from simulators.faults.fault_kinds import HTTP_FAULTS, ActiveFault, ExchangeFaults, FaultKind
+from simulators.faults.fault_kinds import HTTP_FAULTS, ActiveFault, ExchangeFaults, Fault, FaultKind
 from simulators.faults.lies import lies_of, write_lie
 from simulators.faults.orders import ORDER_CALL, DisconnectedError, OrderCall
 from simulators.matching.order_records import Reason, RequestRejectedError
@@ -65,10 +66,9 @@ class HttpFaults:
         half = latency_seconds(self.faults, path) / 2
         if half:
             await self._receive(request, half)
-        for kind in HTTP_FAULTS:
-            active = self.faults.inject(kind, channel=path)
-            if active is not None:
-                return self._rejection(request, active)
+        active = wanted(self.faults, path)
+        if active is not None:
+            return self._rejection(request, active)
         response = await self._handled(request, handler, path)
         if half and not isinstance(response, web.WebSocketResponse):
             await self.clock.sleep(half)
@@ -103,8 +103,9 @@ class HttpFaults:
         if fault.kind == "http_5xx" and fault.status is not None and fault.status not in _OWN_5XX:
             return _edge_page(fault.status)
         seconds = _seconds_left(active, now)
-        response = request.app[REJECTION](_error(active, now))
-        status = _status(fault.kind, fault.status, response.status)
+        error = error_of(active, now)
+        response = request.app[REJECTION](error)
+        status = error.status_for(response.status)
         if status != response.status:
             response.set_status(status)
         if terms_of(self.faults.exchange).sends_retry_after and status in (418, 429):
@@ -116,8 +117,7 @@ class HttpFaults:
         active = self.faults.inject("lost_acknowledgement", symbol)
         if active is None:
             return False
-        manner = active.fault.manner or ("dropped" if self.faults.flip_coin() else "timeout")
-        if manner == "timeout":
+        if manner_of(self.faults, active) == "timeout":
             await self.clock.sleep(_SILENT_SECONDS)
         return True
 
@@ -138,15 +138,11 @@ class HttpFaults:
 
     def _repeated(self, path: str, response: web.StreamResponse) -> web.StreamResponse:
         """Return a list of fills that shows its newest twice, if that is wanted."""
-        for prefix, name in terms_of(self.faults.exchange).answers.fill_lists:
-            if not path.startswith(prefix) or not isinstance(response, web.Response) or response.status != 200:
-                continue
+        if self.faults.newest("duplicate_fill_report") is None:
+            return response
+        if isinstance(response, web.Response) and response.status == 200:
             answer = orjson.loads(response.text or "null")
-            rows = answer
-            for part in () if name is None else name.split("."):
-                rows = rows.get(part) if isinstance(rows, dict) else None
-            if rows and self.faults.inject("duplicate_fill_report") is not None:
-                rows.insert(0, rows[0])
+            if repeat_newest(self.faults, path, answer):
                 response.body = orjson.dumps(answer)
         return response
 
@@ -168,19 +164,44 @@ def lie_to(faults: ExchangeFaults, method: str, path: str, answer: object) -> bo
     return write_lie(faults.exchange, lie, method, path, answer) and faults.inject("lie") is not None
 
 
-def rejection_for(faults: ExchangeFaults, path: str, now: int) -> RequestRejectedError | None:
-    """Return what the exchange says in place of its answer to a call over a WebSocket; None if no fault wants that."""
-    for kind in HTTP_FAULTS:
-        active = faults.inject(kind, channel=path)
-        if active is not None:
-            return _error(active, now)
-    return None
+def repeat_newest(faults: ExchangeFaults, path: str, answer: Any) -> bool:
+    """Show the newest of a list of fills twice, if that is wanted and the answer has one."""
+    for prefix, name in terms_of(faults.exchange).answers.fill_lists:
+        rows = answer if path.startswith(prefix) else None
+        for part in () if name is None else name.split("."):
+            rows = rows.get(part) if isinstance(rows, dict) else None
+        if rows and faults.inject("duplicate_fill_report") is not None:
+            rows.insert(0, rows[0])
+            return True
+    return False
 
 
-def _error(active: ActiveFault, now: int) -> RequestRejectedError:
+def wanted(faults: ExchangeFaults, path: str) -> ActiveFault | None:
+    """Return the fault that takes the place of an answer; None if there is none."""
+    active = (faults.inject(kind, channel=path) for kind in HTTP_FAULTS)
+    return next((one for one in active if one is not None), None)
+
+
+def manner_of(faults: ExchangeFaults, active: ActiveFault) -> str:
+    """Return how an acknowledgement is lost."""
+    return active.fault.manner or ("dropped" if faults.flip_coin() else "timeout")
+
+
+class InjectedError(RequestRejectedError):
+    """What the exchange says in place of its answer."""
+
+    def __init__(self, fault: Fault, detail: str) -> None:
+        super().__init__(_REASONS[fault.kind], detail)
+        self._fault = fault
+
+    def status_for(self, own: int) -> int:
+        """Return the status with which it is sent; `own`: the exchange's for such an error."""
+        return _status(self._fault.kind, self._fault.status, own)
+
+
+def error_of(active: ActiveFault, now: int) -> InjectedError:
     until = str((now + round(_seconds_left(active, now) * MICROSECONDS)) // 1_000)
-    kind = active.fault.kind
-    return RequestRejectedError(_REASONS[kind], until if kind in _NAMING_AN_END else "")
+    return InjectedError(active.fault, until if active.fault.kind in _NAMING_AN_END else "")
 
 
 def _seconds_left(active: ActiveFault, now: int) -> float:

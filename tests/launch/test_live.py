@@ -224,7 +224,7 @@ async def test_what_the_exchanges_say_goes_into_the_session(tmp_path: Path) -> N
 
 async def test_a_key_that_may_withdraw_ends_the_start(tmp_path: Path) -> None:
     async with served(tmp_path, only=BOTH) as outside:
-        outside.world.gateways["kraken"].exchange.may_withdraw = True
+        outside.world.gateways["kraken"].exchange.funding.may_withdraw = True
         session = replace(
             live_session(tmp_path, OPTIONS, LIVE),
             mode="paper",

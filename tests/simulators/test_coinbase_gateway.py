@@ -214,7 +214,7 @@ async def test_what_the_account_pays_and_its_key_may(visitor: Visitor) -> None:
     rates = (await listed(visitor, "transaction_summary?product_type=SPOT"))["fee_tier"]
     assert (rates["taker_fee_rate"], rates["maker_fee_rate"]) == (format(tier.taker, "f"), "0")
     assert (await listed(visitor, "key_permissions"))["can_transfer"] is False
-    visitor.exchange.may_withdraw = True
+    visitor.exchange.funding.may_withdraw = True
     assert (await listed(visitor, "key_permissions"))["can_transfer"] is True
 
 

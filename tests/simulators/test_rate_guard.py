@@ -71,6 +71,7 @@ async def taken(ask: Ask, client: Any, most: int) -> tuple[int, ccxt.BaseError |
         ("kraken", lambda one: one.privatePostTradesHistory(), 10, "EAPI:Rate limit exceeded", 4),
         ("kraken", lambda one: one.privatePostAddOrder(_ADD), 125, "EOrder:Rate limit exceeded", 1),
         ("binance", lambda one: one.privatePostOrder(_LARGE), 100, "429 .*-1015", 10),
+        ("binance", lambda one: one.sapiGetCapitalWithdrawHistory({"coin": "BTC"}), 10, "429 .*-1003", 60),
         ("bybit", lambda one: one.privateGetV5AccountFeeRate({"category": "spot"}), 5, "10006", 1),
         ("bybit", lambda one: one.privatePostV5OrderCreate(_SPOT), 20, "10006", 1),
         ("bybit", lambda one: one.publicGetV5MarketTime(), 600, "10018", 600),

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,6 +13,9 @@ from exchanges.catalogue import known_transfers
 from exchanges.simulated_addresses import simulated_address
 from market.accounting.transfer_terms import terms_of
 from market.time_units import MICROSECONDS
+from simulators.faults.fault_kinds import Fault
+from simulators.kraken.funding import KrakenFunding
+from simulators.kraken.rows import ledger_row
 from simulators.market.chosen_market import STORM
 from simulators.matching.account_ledger import ledger_of
 from simulators.matching.funding import WithdrawalRejectedError
@@ -132,6 +136,33 @@ async def test_the_ledger_of_an_account_says_where_it_went(tmp_path: Path) -> No
     states = [one.state for one in exchange(world, "kraken").funding.withdrawals]
     assert set(states) == {"done", "failed"}
     assert len(list(exchange(world, "binance").funding.deposits)) == states.count("done")
+
+
+async def test_krakens_ledger_names_a_deposit_as_its_list_of_deposits_does(tmp_path: Path) -> None:
+    clock = SteppedClock()
+    world = opened(tmp_path, clock)
+    to = simulated_address("kraken")
+    exchange(world, "binance").funding.withdraw("BTC", Decimal("0.01"), to, lambda number, _at: f"W{number}")
+    await carried(world, clock, HOUR)
+    there = exchange(world, "kraken")
+    rows = [ledger_row(row)[1] for row in ledger_of(there.customer, there.listings)]
+    listed: Any = KrakenFunding(there).calls()["DepositStatus"]({})
+    assert len(list(there.funding.deposits)) == 1
+    assert sorted(str(row["refid"]) for row in rows) == sorted(row["refid"] for row in listed)
+
+
+@pytest.mark.parametrize("skew", [-300.0, 300.0])
+async def test_a_skewed_exchange_hands_on_as_late_as_any(tmp_path: Path, skew: float) -> None:
+    clock = SteppedClock()
+    world = opened(tmp_path, clock)
+    world.faults.switch_on(Fault("kraken", "clock_skew", seconds=HOUR, skew_seconds=skew))
+    withdraw(world)
+    fate = fate_of(1, "kraken", 0, KRAKEN, CONDITIONS)
+    states = []
+    for share in (0.9, 0.2):
+        await carried(world, clock, fate.handled_after * share)
+        states += [one.state for one in exchange(world, "kraken").funding.withdrawals]
+    assert states == ["pending", "done"]
 
 
 @given(seed=st.integers(0, 1_000), place=st.integers(0, 50))

@@ -29,7 +29,7 @@ async def test_rights_are_what_the_exchange_says(exchange: str, said: KeyRights,
         config = world.config(exchange)
         assert refusal(exchange, (await exchange_rules(config, [market])).rights) is None
         account = world.world.gateways[exchange].exchange
-        account.may_withdraw = account.pays_in_points = True
+        account.funding.may_withdraw = account.pays_in_points = True
         rights = (await exchange_rules(config, [market])).rights
     assert rights == said
 

@@ -103,6 +103,21 @@ class Bench:
             await account.close()
 
 
+@asynccontextmanager
+async def opened(outside: Served) -> AsyncIterator[ExchangeAccount]:
+    account = account_by("socket", outside)
+    try:
+        await account.rehearse()
+        yield account
+    finally:
+        await account.close()
+
+
+def socket_calls(account: ExchangeAccount) -> Any:
+    assert account._socket is not None
+    return account._socket.ask
+
+
 @pytest.fixture(params=["binance", pytest.param("bybit", marks=pytest.mark.slow)])
 async def bench(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Bench]:
     async with served(tmp_path, only=(request.param,)) as outside:
@@ -328,6 +343,27 @@ async def test_the_message_is_what_the_documents_want(bench: Bench, side: Side) 
         order_fault(document, request, dearer, "BTCUSD") == f"sends {document.price}={order.price} for {dearer.price}"
     )
     assert order_fault(document, cancelling, order, "BTCUSD") is not None
+
+
+async def test_binances_fills_come_twice_over_the_socket_as_by_rest(tmp_path: Path) -> None:
+    async with served(tmp_path, only=("binance",)) as outside, opened(outside) as account:
+        bench, ask = Bench(outside, account, MARKETS["binance"]), socket_calls(account)
+        report = await account.place(bench.order())
+        call = PrivateCall("GET", "myTrades", {"symbol": "BTCUSDT", "orderId": report.exchange_order_id})
+        once = await ask(call)
+        bench.strike("duplicate_fill_report")
+        assert await ask(call) == [once[0], *once]
+        assert await ask(call) == once
+
+
+@pytest.mark.parametrize("status", [500, 503])
+async def test_a_wanted_status_is_that_of_the_sockets_answer(tmp_path: Path, status: int) -> None:
+    async with served(tmp_path, only=("binance",)) as outside, opened(outside) as account:
+        bench = Bench(outside, account, MARKETS["binance"])
+        bench.strike("http_5xx", channel="/api/v3/myTrades", status=status)
+        with pytest.raises(ccxt.BaseError) as error:
+            await socket_calls(account)(PrivateCall("GET", "myTrades", {"symbol": "BTCUSDT"}))
+        assert getattr(error.value, "http_code", None) == status
 
 
 async def test_a_read_over_the_socket_fails_as_one_by_rest(bench: Bench) -> None:

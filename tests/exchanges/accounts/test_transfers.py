@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import ccxt
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from exchanges.accounts.exchange_account import ExchangeAccount, open_account
 from exchanges.catalogue import EXCHANGES, can_transfer, known_transfers, transfers_of
 from exchanges.ccxt.client import make_exchange
-from exchanges.errors import NotPostedError, OrderRejectedError, OutcomeUnknownError
+from exchanges.errors import AccountRejectedError, NotPostedError, OrderRejectedError, OutcomeUnknownError
 from exchanges.ports.permits import Permit
 from exchanges.ports.withdrawals import WithdrawalAddress, WithdrawalOrder
 from exchanges.simulated_addresses import simulated_address
@@ -112,6 +113,38 @@ async def test_what_the_exchange_rejects_in_words_left_nothing(
     assert await accounts[source].withdrawals("BTC", wall_now()) == []
 
 
+@pytest.mark.parametrize("source", PAIR)
+async def test_a_key_without_the_right_withdraws_nothing(
+    source: str, outside: Served, accounts: dict[str, ExchangeAccount]
+) -> None:
+    outside.world.gateways[source].exchange.funding.may_withdraw = False
+    with pytest.raises(AccountRejectedError):
+        await accounts[source].withdraw(order("kraken"))
+    assert await accounts[source].withdrawals("BTC", wall_now()) == []
+
+
+async def test_binance_lists_by_state_and_page(outside: Served, accounts: dict[str, ExchangeAccount]) -> None:
+    for place in range(3):
+        await accounts["binance"].withdraw(order("kraken", client_id=str(place) * 32))
+    client = make_exchange(outside.config("binance"))
+
+    async def listed(ask: Any, **fields: str) -> list[str]:
+        return [row["id"] for row in await ask({"coin": "BTC", **fields})]
+
+    try:
+        history, deposits = client.sapiGetCapitalWithdrawHistory, client.sapiGetCapitalDepositHisrec
+        newest, second, oldest = await listed(history)
+        assert await listed(history, limit="1") == [newest]
+        assert await listed(history, offset="1") == [second, oldest]
+        assert await listed(history, status="6") == []
+        assert await listed(history, status="4", offset="2") == [oldest]
+        [opening] = await deposits({"coin": "BTC"})
+        assert await listed(deposits, txId=opening["txId"]) == [opening["id"]]
+        assert await listed(deposits, txId="another") == []
+    finally:
+        await client.close()
+
+
 async def test_binance_takes_one_id_once(accounts: dict[str, ExchangeAccount]) -> None:
     await accounts["binance"].withdraw(order("kraken"))
     with pytest.raises(OutcomeUnknownError, match=r"binance already knows the id of this withdrawal: .*-4000"):
@@ -198,7 +231,7 @@ async def test_by_default_nothing_can_be_withdrawn(tmp_path: Path) -> None:
     async with served(tmp_path, only=("kraken",)) as there:
         account = open_account(there.config("kraken"), TRADED)
         try:
-            with pytest.raises(OrderRejectedError, match="No funding method"):
+            with pytest.raises(AccountRejectedError, match="Permission denied"):
                 await account.withdraw(order("kraken"))
             assert (await account.balances())["BTC"] > ZERO
         finally:

@@ -352,6 +352,7 @@ def test_kraken_is_polled_as_often_as_reconciliation_needs() -> None:
         ("binance", CountedRequest(True, "POST", "order", {}, 0.2), {"weight": 1, "orders": 1}),
         ("binance", CountedRequest(True, "GET", "order", {}, 0.8), {"weight": 4}),
         ("binance", CountedRequest(True, "GET", "myTrades", {}, 4), {"weight": 20}),
+        ("binance", CountedRequest(False, "GET", "capital/withdraw/history", {}, 2), {"withdrawals": 1}),
         ("bybit", CountedRequest(True, "POST", "v5/order/cancel", {}), {"address": 1, "orders": 1}),
         ("bybit", CountedRequest(True, "GET", "v5/order/realtime", {}), {"address": 1, "states": 1}),
         ("bybit", CountedRequest(False, "GET", "v5/market/time", {}), {"address": 1}),
