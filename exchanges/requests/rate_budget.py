@@ -252,9 +252,9 @@ def account_budget(exchange: str, clock: Callable[[], int] = steady_now, rules: 
     polls = {name: Used(limit.as_counter(POLLS_AT_ONCE)) for name, limit in reads.items()}
     trades = {name: Used(limit if name in OF_ORDERS else limit.share_of(1 - for_polls)) for name, limit in own.items()}
     entries = {
-        name: Used(_spread(used.limit, rules.leg.get(name, 1)))
+        name: Used(_spread(used.limit, rules.leg[name]))
         for name, used in trades.items()
-        if used.limit.how == "window" and used.limit.seconds >= SPREAD_SECONDS
+        if name in rules.leg and used.limit.how == "window" and used.limit.seconds >= SPREAD_SECONDS
     }
     return RateBudget(exchange, rules, polls, trades, entries, clock)
 
