@@ -108,7 +108,7 @@ class BotLoop:
         self.exchange = account.exchange
         self.store = store
         self.cache = cache
-        self.rejection_log = RejectionLog(cache.bounds_of)
+        self.rejection_log, self._cycle_rejections = RejectionLog(cache.bounds_of), CycleRejectionLog()
         self._markets = markets_by_symbol(markets)
         self.health = ExchangeHealthWatch(self.exchange, store, cache, pace.wall_clock)
         self._lockout = AccountLockout(account, self.health, cache, pace.steady_clock)
@@ -165,8 +165,8 @@ class BotLoop:
     def trade_cycles(self, cycles: Iterable[Cycle], currency: str) -> None:
         """Trade these cycles too; their markets must be among those of this loop. `currency`: the settlement
         currency."""
-        reserver, rejections = self.reserver, CycleRejectionLog()
-        self._errands = (*self._errands, partial(self._write_cycle_rejections, rejections))
+        reserver = self.reserver
+        self._errands = (*self._errands, self._write_cycle_rejections)
         self.cycles = CycleReserver(
             store=self.store,
             cycles={cycle.cycle_id: cycle for cycle in cycles},
@@ -176,7 +176,7 @@ class BotLoop:
             execute=self._execute_own,
             # a session with cycles has one partition
             actor=partial(self.turns.decider_of, ""),
-            rejections=rejections,
+            reject=self._cycle_rejections.reject,
             turns=reserver.turns,
             wall_clock=reserver.wall_clock,
         )
@@ -225,6 +225,8 @@ class BotLoop:
         deadline = self._pace.steady_clock() + int(DRAIN_SECONDS * MICROSECONDS)
         while not await self._is_drained(self._pace.steady_clock() > deadline):
             await SystemClock().sleep(DRAIN_POLL_SECONDS)
+        with suppress(StoreUnavailableError):
+            await self._cycle_rejections.write(self.store, self.reserver.wall_clock())
         await retry_until_done(self.turns.end)
 
     async def _is_drained(self, is_late: bool) -> bool:
@@ -425,7 +427,7 @@ class BotLoop:
             await SystemClock().sleep(REJECTIONS_SECONDS)
             await self.rejection_log.write(self.store, self.reserver.clock.now())
 
-    async def _write_cycle_rejections(self, rejections: CycleRejectionLog) -> None:
+    async def _write_cycle_rejections(self) -> None:
         while True:
             await SystemClock().sleep(CYCLE_REJECTIONS_SECONDS)
-            await rejections.write(self.store, self.reserver.wall_clock())
+            await self._cycle_rejections.write(self.store, self.reserver.wall_clock())

@@ -75,8 +75,11 @@ class CycleTrader:
         accounts: Mapping[str, SimulatedAccount],
         bots: SimulatedBots,
         decision: int,
+        before: Callable[[int], None],
     ) -> None:
-        """Take `decision`, microseconds from a row to what is decided on it."""
+        """Take `decision`, microseconds from a row to what is decided on it. `before` does what is due until the time
+        of the next sighting."""
+        self._before = before
         self._feed = feed
         self._agenda = agenda
         self._store = store
@@ -97,6 +100,7 @@ class CycleTrader:
     def decide_until(self, time: int | None) -> None:
         """Decide on all that was seen before `time`; None: on all there is."""
         while self._next is not None and (time is None or self._next.time < time):
+            self._before(self._next.time)
             one, self._next = self._next, next(self._coming, None)
             self._agenda.advance(one.time + self._decision)
             self._episodes.see(one, self._decided(one))

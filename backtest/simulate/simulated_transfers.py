@@ -1,7 +1,7 @@
 """Transfers between the accounts of a backtest: decided by the plan of sessions, on what was known then, and arriving
 so much later as the terms say. None fails, and none is late."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -48,6 +48,8 @@ class SimulatedTransfers:
     accounts: Mapping[str, SimulatedAccount]
     bots: SimulatedBots
     history: QuoteHistory
+    decide_until: Callable[[int], None]
+    """Decides on all cycles that were seen before a time: a plan counts on what they traded."""
     _due: int | None = None
     """When the next plan is made, microseconds."""
     _currency: str = ""
@@ -60,6 +62,7 @@ class SimulatedTransfers:
         if self._due is None:
             self._due = time + every
         while self._due <= time:
+            self.decide_until(self._due)
             self.agenda.advance(self._due)
             self._make_plan()
             self._due += every

@@ -259,10 +259,14 @@ class _Simulation:
             accounts=self._accounts,
             bots=self.bots,
             history=history,
+            decide_until=self.trade_cycles,
         )
 
     def _cycle_trader(self, feed: CycleFeed) -> CycleTrader:
-        return CycleTrader(feed, self.agenda, self._store, self._accounts, self.bots, self.decision)
+        return CycleTrader(feed, self.agenda, self._store, self._accounts, self.bots, self.decision, self._before_cycle)
+
+    def _before_cycle(self, time: int) -> None:
+        self.rebalance(time, self._currency)
 
     def outcome(self, spreads: SpreadStatistics, *, has_history: bool) -> TradingOutcome:
         """Return the outcome, once all is over."""

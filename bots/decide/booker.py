@@ -148,8 +148,8 @@ class Booker:
     async def look(self, seen: Overview) -> None:
         """Take what was just read of all that is open: to read it twice costs as much again. Raises
         StoreUnavailableError."""
-        self._given_at = self.steady_clock()
         if self._tasks is not None and self.is_on():
+            self._given_at = self.steady_clock()
             await self._round(self._tasks, seen)
 
     async def _follow(self, tasks: asyncio.TaskGroup) -> None:

@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Protocol
 
 from bots.decide.reserver import ENDED, valid_until
 from bots.decide.state_cache import StateCache
@@ -13,6 +12,7 @@ from bots.decide.write_turns import WriteTurns
 from market.decide.check_figures import Compared
 from market.decide.cycle_checks import cycle_rejection
 from market.decide.cycle_figures import cycle_figure
+from market.decide.kill_switch import HALTED
 from market.instruments.cycles import Cycle
 from market.prices.cycle_opportunities import CycleOpportunity
 from market.trade.cycle_reservations import CycleRequest, CycleRows, cycle_context, cycle_reserved
@@ -27,14 +27,15 @@ log = logging.getLogger(__name__)
 ONE = Decimal(1)
 
 
-class CycleRejectionSink(Protocol):
-    """Records what was not traded."""
-
-    def reject(
-        self, found: CycleOpportunity, cycle: Cycle, reason: str, rejected_at: int, figure: Callable[[], Compared]
-    ) -> None:
-        """`rejected_at` by this machine's clock, microseconds; `figure` returns what the check compared."""
-        ...
+Reject = Callable[[CycleOpportunity, Cycle, str, int, Callable[[], Compared]], None]
+"""Records what was not traded: what was found, its cycle, why, when by this machine's clock, microseconds, and what
+returns what the check compared."""
+LASTING: tuple[str, ...] = (
+    *(HALTED, "reduce_only", "exchange_disabled", "asset_disabled", "market_closed", "below_threshold"),
+    *("too_many_open", "cycle_busy", "total_limit", "asset_limit", "exchange_limit"),
+)
+"""What holds until settings change or something is booked: a sighting is not asked about again before."""
+COOLING_DOWN = "cooling_down"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class CycleReserver:
     """Starts executing this bot's legs, without waiting for them."""
     actor: Callable[[], Actor | None]
     """As whom this process decides on cycles; None if it does not."""
-    rejections: CycleRejectionSink
+    reject: Reject
     turns: WriteTurns
     """Shared with the decisions on pairs."""
     wall_clock: Callable[[], int] = wall_now
@@ -78,6 +79,8 @@ class CycleReserver:
         if found.cycle_id not in self.cycles or is_older or self.clock.now() >= found.expires_at:
             return
         if self._is_refused_again(found):
+            # its prices are gone, too
+            self._waiting.pop(found.cycle_id, None)
             return
         context = cycle_context(self._rows_for(found), self._request(found))
         # without sizing, which costs most of all
@@ -88,7 +91,7 @@ class CycleReserver:
         else:
             # its prices are gone, too
             self._waiting.pop(found.cycle_id, None)
-            self._count(found, reason)
+            self._refuse_early(found, reason, context.risk.pair_reserved_at)
 
     def forget_refusals(self) -> None:
         """Something was traded, or settings changed: what was refused may be possible now."""
@@ -135,9 +138,21 @@ class CycleReserver:
         self.cache.update_cycle(trade)
         self.execute(trade)
 
-    def _refuse(self, found: CycleOpportunity, reason: str) -> None:
+    def _refuse_early(self, found: CycleOpportunity, reason: str, reserved_at: int) -> None:
+        """Refuse what the checks refuse, and remember it if that lasts. `reserved_at`: by the store's clock."""
+        if reason == COOLING_DOWN:
+            ends = reserved_at + self.cache.settings.cool_down_ms * 1_000
+            self._refuse(found, reason, ends - self.wall_clock() - self.cache.server_ahead)
+        elif reason in LASTING:
+            self._refuse(found, reason)
+        else:
+            self._count(found, reason)
+
+    def _refuse(self, found: CycleOpportunity, reason: str, longest: int | None = None) -> None:
+        """Remember it for as long as a sighting lasts, or for `longest`, microseconds, if that is less."""
         self._count(found, reason)
-        until = self.clock.now() + self.cache.settings.opportunity_lifetime_ms * 1_000
+        lasts = self.cache.settings.opportunity_lifetime_ms * 1_000
+        until = self.clock.now() + (lasts if longest is None else min(lasts, longest))
         self._refused[found.cycle_id] = _Refused(reason, found.net_bps, until)
 
     def _is_refused_again(self, found: CycleOpportunity) -> bool:
@@ -148,9 +163,7 @@ class CycleReserver:
         return is_again
 
     def _count(self, found: CycleOpportunity, reason: str) -> None:
-        self.rejections.reject(
-            found, self.cycles[found.cycle_id], reason, self.wall_clock(), lambda: self._figure(found, reason)
-        )
+        self.reject(found, self.cycles[found.cycle_id], reason, self.wall_clock(), lambda: self._figure(found, reason))
 
     def _figure(self, found: CycleOpportunity, reason: str) -> Compared:
         return cycle_figure(reason, cycle_context(self._rows_for(found), self._request(found)))

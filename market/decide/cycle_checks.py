@@ -154,6 +154,6 @@ _CHECKS: tuple[tuple[str, Callable[[CycleContext], bool]], ...] = (
 CYCLE_REASONS: tuple[str, ...] = (
     *(reason for reason, _ in _CHECKS),
     *("no_bot", "bot_draining", "leg_in_flight", "too_small", "limit_reached"),
-    *("insufficient_balance", "liquidity_used"),
+    *("insufficient_balance", "liquidity_used", "expired"),
 )
-"""Why a cycle may not be traded: the checks', who would send its legs, and sizing."""
+"""Why a cycle may not be traded: the checks', who would send its legs, sizing, and the time it took."""

@@ -13,6 +13,7 @@ from backtest.requested_backtest import RequestedBacktest, parameters_for
 from backtest.result.backtest_result import BacktestResult
 from backtest.run import run_backtest
 from exchanges.simulated_markets import simulated_taker_fees
+from market.accounting.transfer_planning import TransferRules
 from market.instruments.cycles import CycleTerms
 from market.instruments.markets import Market
 from market.money import Amount, Price, decimal_of, text_of, total
@@ -91,13 +92,24 @@ def side_of(market: Market, mid: float, amount: float, sign: int) -> tuple[Level
     return tuple(levels.values())
 
 
-@pytest.fixture(scope="module")
-def result(simulated: TickSet) -> BacktestResult:
+def run(simulated: TickSet, rebalancing: TransferRules | None = None) -> BacktestResult:
     request = RequestedBacktest(values={"max_open_arbitrages": "20", "max_total_notional": "100000"}, cycles=EVERYWHERE)
-    parameters = parameters_for(simulated, request)
+    parameters = replace(parameters_for(simulated, request), rebalancing=rebalancing)
     fees = {name: fee for name, fee in simulated_taker_fees().items() if name in parameters.settings.taker_fees}
     settings = parameters.settings.model_copy(update={"taker_fees": fees})
     return run_backtest(ThisProcess(), simulated, replace(parameters, settings=settings))
+
+
+@pytest.fixture(scope="module")
+def result(simulated: TickSet) -> BacktestResult:
+    return run(simulated)
+
+
+@pytest.mark.slow
+def test_plans_that_send_nothing_hold_no_cycle_up(simulated: TickSet, result: BacktestResult) -> None:
+    planned = run(simulated, TransferRules(is_on=True, every_seconds=1, tolerance=Decimal(1_000_000)))
+    assert planned.trading.transfers == ()
+    assert planned.trading.cycles == result.trading.cycles
 
 
 def test_cycles_close_within_and_over_exchanges_with_a_gain(result: BacktestResult) -> None:

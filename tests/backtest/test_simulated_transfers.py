@@ -3,12 +3,16 @@ and never with them, where they pay; and what they cost is what the accounts lac
 
 from dataclasses import replace
 from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from backtest.parameters import Balances
 from backtest.result.inventory_outages import fees_of, moves_of, outages_of
 from backtest.result.trading_outcome import TradingOutcome
+from backtest.simulate.event_queue import EventQueue
+from backtest.simulate.simulated_transfers import SimulatedTransfers
 from backtest.simulate.trade_simulation import trade
 from market.accounting.transfer_planning import TransferRules
 from market.accounting.transfer_terms import CENT, SATOSHI, TransferTerms
@@ -126,3 +130,16 @@ def test_nothing_is_sent_that_costs_more_than_was_earned(without: TradingOutcome
 
 def test_rules_that_are_off_change_nothing(without: TradingOutcome) -> None:
     assert run(TransferRules(is_on=False)) == without
+
+
+def test_a_plan_waits_for_the_cycles_that_were_seen_before_it() -> None:
+    agenda, asked = EventQueue(), list[tuple[int, int]]()
+    bots = SimpleNamespace(cache=SimpleNamespace(settings=settings_of(trading_state="halted")))
+    none: Any = None
+    transfers = SimulatedTransfers(
+        RULES, {}, (), {}, agenda, none, {}, cast("Any", bots), none, lambda due: asked.append((due, agenda.now()))
+    )
+    for time in (START, START + 700 * SECOND):
+        transfers.plan_until(time, "USD")
+    every = RULES.every_seconds * SECOND
+    assert asked == [(START + every, 0), (START + 2 * every, START + every)]

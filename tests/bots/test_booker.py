@@ -327,3 +327,14 @@ async def test_an_abandoned_leg_ends_with_its_arbitrage() -> None:
     assert sell.exchange == "beta"
     bench.task.cancel()
     await asyncio.wait([bench.task])
+
+
+async def test_a_look_while_another_process_books_is_no_look(bench: Bench) -> None:
+    legs = await bench.begin()
+    actor, bench.actor = bench.actor, None
+    await bench.booker.look(await bench.store.overview())
+    seen = bench.store.overviews
+    bench.actor = actor
+    await bench.rounds()
+    assert bench.store.overviews > seen
+    assert len(legs) == 2

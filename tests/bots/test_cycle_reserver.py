@@ -73,7 +73,7 @@ class Bench:
             cache=self.cache,
             execute=self.executed.append,
             actor=lambda: self.decider,
-            rejections=self.rejections,
+            reject=self.rejections.reject,
             turns=self.turns,
             wall_clock=self.clock.now,
         )
@@ -179,6 +179,57 @@ async def test_what_was_refused_is_asked_again_later(bench: Bench, way: str) -> 
         bench.clock.time += bench.settings.opportunity_lifetime_ms * 1_000
     await bench.see(bench.found("two"))
     assert [trade.trade_id for trade in bench.executed] == ["two"]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [({"min_net_bps": 51.0}, "below_threshold"), ({"trading_state": "halted"}, "halted")],
+)
+async def test_what_settings_refuse_is_not_checked_again_before_they_change(
+    bench: Bench, change: dict[str, object], reason: str
+) -> None:
+    bench.cache.settings = Settings.model_validate(bench.settings.model_dump() | change)
+    await bench.see(bench.found())
+    bench.cache.settings = bench.settings
+    await bench.see(bench.found("two"))
+    assert (bench.executed, bench.refusals) == ([], {reason: 2})
+    bench.reserver.forget_refusals()
+    await bench.see(bench.found("three"))
+    assert [trade.trade_id for trade in bench.executed] == ["three"]
+
+
+async def test_what_ends_by_itself_is_checked_each_time(bench: Bench) -> None:
+    bench.cache.unexplained = ("alpha",)
+    await bench.see(bench.found())
+    bench.cache.unexplained = ()
+    await bench.see(bench.found("two"))
+    assert bench.refusals == {"unexplained_difference": 1}
+    assert [trade.trade_id for trade in bench.executed] == ["two"]
+
+
+async def test_a_cycle_cools_down_no_longer_than_it_must(bench: Bench) -> None:
+    bench.cache.settings = bench.settings.model_copy(update={"cool_down_ms": 400, "opportunity_lifetime_ms": 1_000})
+    bench.cache.server_ahead = 5 * MICROSECONDS
+    bench.cache._cycle_reserved_at[CYCLE.cycle_id] = bench.clock.now() + 5 * MICROSECONDS
+    await bench.see(bench.found())
+    bench.clock.time += 399_999
+    await bench.see(bench.found("two"))
+    assert (bench.executed, bench.refusals) == ([], {"cooling_down": 2})
+    bench.clock.time += 1
+    await bench.see(bench.found("three"))
+    assert [request.trade_id for request in bench.store.asked] == ["three"]
+
+
+async def test_a_newer_sighting_that_is_refused_again_ends_the_wait_of_the_older(bench: Bench) -> None:
+    async with bench.turns.to_decide():
+        await bench.see(bench.found("better", net_bps=50.0))
+        bench.cache.settings = bench.settings.model_copy(update={"min_net_bps": 60.0})
+        await bench.see(bench.found("worse", net_bps=40.0))
+        bench.cache.settings = bench.settings
+        await bench.see(bench.found("best", net_bps=55.0))
+        await bench.see(bench.found("worst", net_bps=30.0))
+    await bench.see(bench.found("another", cycle_id="another"))
+    assert bench.store.asked == []
 
 
 async def test_what_is_refused_is_stored_with_the_figures_of_the_check(bench: Bench) -> None:

@@ -18,6 +18,7 @@ from store.errors import FencedOutError
 from store.memory.parts import MemoryLeases
 from tests.bots.exchange_floor import WAIT_SECONDS, Floor, Mishaps, SlowStore, until
 from tests.bots.ledger import balances_by_fills
+from tests.bots.test_cycle_reserver import CYCLE, Bench
 from tests.market.samples import settings_of
 
 EASY = settings_of(max_notional=2_000, cool_down_ms=0, max_open_arbitrages=20, max_quote_age_ms=86_400_000)
@@ -171,6 +172,17 @@ async def test_a_reservation_after_its_veto_is_not_made(tmp_path: Path) -> None:
     assert await store.arbitrage(identity) is None
     assert all(account.posts == {} for account in floor.accounts.values())
     await floor.kill("beta")
+
+
+async def test_whoever_goes_writes_what_cycles_were_refused_for(floor: Floor) -> None:
+    bot_loop = floor.departures["alpha"].bot_loop
+    assert bot_loop is not None
+    bot_loop.trade_cycles([CYCLE], "USD")
+    assert bot_loop.cycles is not None
+    bot_loop.cache.settings = EASY.model_copy(update={"trading_state": "halted"})
+    bot_loop.cycles.consider(Bench().found(expires_at=2**62))
+    await floor.dismiss("alpha")
+    assert [one.reason for one in floor.store.cycle_rejections.values()] == ["halted"]
 
 
 async def test_whoever_goes_leaves_deciding_to_another_at_once(floor: Floor) -> None:
