@@ -7,7 +7,6 @@ from decimal import Decimal
 from market.accounting.transfer_lifecycle import MoneyTransfer
 from market.trade.arbitrages import TradeOfLegs
 from market.trade.reservation_state import BalanceRow
-from store.mongo.transfers import transfer_of
 from store.queries.store_snapshot import LedgerEntry
 from store.server.client import STREAMED, BlockingDatabase, translated_errors
 from store.server.documents import (
@@ -28,6 +27,7 @@ from store.server.documents import (
     integer_of,
     text_or_none,
 )
+from store.server.transfer_documents import transfer_of
 
 
 @dataclass(frozen=True, slots=True)

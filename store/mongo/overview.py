@@ -5,7 +5,7 @@ from typing import Any
 
 from store.mongo.arbitrages import OLDEST_FIRST, OPEN, RESUMABLE
 from store.mongo.orders import AS_REPORTED
-from store.mongo.transfers import NOW_WANTED, transfer_of
+from store.mongo.transfers import NOW_WANTED
 from store.ports.trading import Overview
 from store.server.client import Database, Document, translated_errors
 from store.server.clock import NOW, time_in
@@ -28,6 +28,7 @@ from store.server.documents import (
     lease_of,
     order_result_of,
 )
+from store.server.transfer_documents import transfer_of
 
 BY_ID = [("_id", 1)]
 BY_PLACE = [("exchange", 1), ("currency", 1)]

@@ -1,28 +1,26 @@
 """Transfers in MongoDB: each step one transaction over the transfer and the balance rows that it moves."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 
-from pydantic import TypeAdapter, ValidationError
 from pymongo import ASCENDING, ReplaceOne, UpdateOne
 
 from market.accounting.transfer_lifecycle import OPEN_TRANSFERS, MoneyTransfer, confirmed
 from market.trade.leases import Actor
 from market.trade.reservation_state import BalanceRow
 from store.aggregates.session_totals import RunningNet
-from store.errors import StoreError
 from store.mongo.balances import MongoBalances
 from store.mongo.leases import check_not_fenced_out
 from store.mongo.unit_of_work import balance_update
 from store.server.client import Database, Document, translated_errors
-from store.server.documents import BALANCES, CLAIMS, TRANSFERS, plain
+from store.server.documents import BALANCES, CLAIMS, TRANSFERS
 from store.server.transactions import Transaction, in_transaction
+from store.server.transfer_documents import transfer_document, transfer_of
 from store.transfer_steps import NotProposed, RowOf, Step, asked_step, changed_rows, refusal
 
 WANTED: Document = {"state": {"$in": ["proposed", *OPEN_TRANSFERS]}}
 NOW_WANTED: Document = {"$or": [WANTED, {"is_across": True}]}
 """Those that `store.ports.trading.Overview` has."""
-_TRANSFER = TypeAdapter(MoneyTransfer)
 StepOf = Callable[[RowOf], Step]
 _TURN = "transfers"
 """The claim that every proposal writes: of two at a time one is tried again, and sees the other."""
@@ -95,28 +93,6 @@ class MongoTransfers:
 
     async def net(self, currency: str) -> Decimal:
         return await self._net.read(currency)
-
-
-def transfer_document(transfer: MoneyTransfer) -> Document:
-    """Return the document; `at`: when it was proposed, `changed_at`: its last step."""
-    times = {"at": transfer.times["proposed"], "changed_at": max(transfer.times.values())}
-    across = {"is_across": True} if transfer.is_across else {}
-    return (
-        {name: plain(each) for name, each in _TRANSFER.dump_python(transfer).items()}
-        | times
-        | across
-        | {"_id": transfer.transfer_id}
-    )
-
-
-def transfer_of(document: Mapping[str, object]) -> MoneyTransfer:
-    """Raise StoreError if the document is of another version of this program."""
-    try:
-        return _TRANSFER.validate_python(document)
-    except ValidationError as error:
-        raise StoreError(
-            f"transfer {document.get('_id')!r} was written by another version of this program: {error}"
-        ) from error
 
 
 def _read(transaction: Transaction, transfer_id: str) -> MoneyTransfer | None:

@@ -16,7 +16,6 @@ from market.trade.reservation_state import BalanceRow, RowsRead
 from session.session import Session as MarketSession
 from store.mongo.arbitrages import OLDEST_FIRST
 from store.mongo.cycle_unit import CYCLE
-from store.mongo.transfers import transfer_of
 from store.mongo.unit_of_work import LIQUIDITY, PAIR
 from store.ports.parts import Balances
 from store.records.cycle_step import CycleStep, cycle_step_of
@@ -42,6 +41,7 @@ from store.server.documents import (
     text_or_none,
 )
 from store.server.transactions import Transaction, in_transaction
+from store.server.transfer_documents import transfer_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from store.mongo.health import MongoHealth
 from store.mongo.leases import MongoLeases
 from store.mongo.risk_counters import RiskCounters, read_counters
 from store.mongo.settings import MongoSettings
-from store.mongo.transfers import MongoTransfers, transfer_of
+from store.mongo.transfers import MongoTransfers
 from store.operations.apps import MongoApps
 from store.operations.audit import MongoAudit
 from store.operations.backtests import MongoBacktests
@@ -75,6 +75,7 @@ from store.server.documents import (
     version_of,
 )
 from store.server.page_reader import Page, read_page
+from store.server.transfer_documents import transfer_of
 
 ALL = "all"
 """Instead of a session: everything in the database."""

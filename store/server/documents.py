@@ -142,7 +142,7 @@ Value = TypeVar("Value")
 
 
 def arbitrage_document(arbitrage: Arbitrage) -> Document:
-    return _document(_ARBITRAGE, arbitrage) | {"_id": arbitrage.arbitrage_id}
+    return document_of(_ARBITRAGE, arbitrage) | {"_id": arbitrage.arbitrage_id}
 
 
 def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
@@ -150,7 +150,7 @@ def arbitrage_of(document: Mapping[str, object]) -> Arbitrage:
 
 
 def average_state_document(state: AverageState) -> Document:
-    return _document(_AVERAGE_STATE, state)
+    return document_of(_AVERAGE_STATE, state)
 
 
 def average_state_of(document: Mapping[str, object]) -> AverageState:
@@ -158,11 +158,11 @@ def average_state_of(document: Mapping[str, object]) -> AverageState:
 
 
 def average_trade_document(trade: AverageTrade) -> Document:
-    return _document(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "recorded_at": date_of(wall_now())}
+    return document_of(_AVERAGE_TRADE, trade) | {"_id": trade.trade_id, "recorded_at": date_of(wall_now())}
 
 
 def average_order_document(order: AverageOrder) -> Document:
-    return _document(_AVERAGE_ORDER, order)
+    return document_of(_AVERAGE_ORDER, order)
 
 
 def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
@@ -170,7 +170,7 @@ def average_trade_of(document: Mapping[str, object]) -> AverageTrade:
 
 
 def cycle_trade_document(trade: CycleTrade) -> Document:
-    return _document(_CYCLE_TRADE, trade) | {"_id": trade.trade_id}
+    return document_of(_CYCLE_TRADE, trade) | {"_id": trade.trade_id}
 
 
 def cycle_trade_of(document: Mapping[str, object]) -> CycleTrade:
@@ -178,7 +178,7 @@ def cycle_trade_of(document: Mapping[str, object]) -> CycleTrade:
 
 
 def feed_document(state: FeedState) -> Document:
-    return _document(_FEED, state) | {"_id": f"{state.exchange}|{state.symbol}"}
+    return document_of(_FEED, state) | {"_id": f"{state.exchange}|{state.symbol}"}
 
 
 def balance_of(document: Document) -> BalanceRow:
@@ -200,7 +200,7 @@ def feed_of(document: Mapping[str, object]) -> FeedState:
 
 
 def lease_document(lease: Lease) -> Document:
-    return _document(_LEASE, lease) | {"_id": lease.exchange}
+    return document_of(_LEASE, lease) | {"_id": lease.exchange}
 
 
 def lease_of(document: Mapping[str, object]) -> Lease:
@@ -208,7 +208,7 @@ def lease_of(document: Mapping[str, object]) -> Lease:
 
 
 def fill_document(fill: Fill) -> Document:
-    return _document(_FILL, fill) | {"at": fill.filled_at}
+    return document_of(_FILL, fill) | {"at": fill.filled_at}
 
 
 def fill_of(document: Mapping[str, object]) -> Fill:
@@ -218,7 +218,7 @@ def fill_of(document: Mapping[str, object]) -> Fill:
 def step_document(arbitrage_id: object, number: int, text: str, grants: Iterable[Grant]) -> Document:
     """Return the document of the step that led to that revision of the arbitrage."""
     key = {"_id": f"{arbitrage_id}|{number}", "arbitrage_id": arbitrage_id, "number": number}
-    return key | {"text": text, "grants": [_document(_GRANT, grant) for grant in grants]}
+    return key | {"text": text, "grants": [document_of(_GRANT, grant) for grant in grants]}
 
 
 def grants_of(step: Mapping[str, object]) -> list[Grant]:
@@ -229,7 +229,7 @@ def grants_of(step: Mapping[str, object]) -> list[Grant]:
 
 def order_result_document(result: OrderResult, at: int) -> Document:
     """`at`: the server's time, microseconds."""
-    return _document(_ORDER_RESULT, result) | {"_id": result.result_id, "at": at}
+    return document_of(_ORDER_RESULT, result) | {"_id": result.result_id, "at": at}
 
 
 def order_result_of(document: Mapping[str, object]) -> OrderResult:
@@ -237,7 +237,7 @@ def order_result_of(document: Mapping[str, object]) -> OrderResult:
 
 
 def health_document(health: Health) -> Document:
-    return _document(_HEALTH, health) | {"_id": health.exchange}
+    return document_of(_HEALTH, health) | {"_id": health.exchange}
 
 
 def health_of(document: Mapping[str, object]) -> Health:
@@ -246,7 +246,7 @@ def health_of(document: Mapping[str, object]) -> Health:
 
 def opportunity_document(opportunity: Opportunity) -> Document:
     own = {"_id": opportunity.opportunity_id, "at": opportunity.event_time, "recorded_at": date_of(wall_now())}
-    return _document(_OPPORTUNITY, opportunity) | own
+    return document_of(_OPPORTUNITY, opportunity) | own
 
 
 def opportunity_of(document: Mapping[str, object]) -> Opportunity:
@@ -265,7 +265,7 @@ def rejection_document(rejection: Rejection) -> Document:
         second,
     )
     own = {"_id": "|".join(parts), "at": rejection.rejected_at, "recorded_at": date_of(wall_now())}
-    return _document(_REJECTION, rejection) | own
+    return document_of(_REJECTION, rejection) | own
 
 
 def rejection_of(document: Mapping[str, object]) -> Rejection:
@@ -337,7 +337,7 @@ def _episode_of(document: Mapping[str, Any]) -> Episode:
 
 
 def settings_document(settings: Settings) -> Document:
-    return _document(_SETTINGS, settings)
+    return document_of(_SETTINGS, settings)
 
 
 def settings_of(document: Mapping[str, object]) -> Settings:
@@ -429,7 +429,7 @@ def plain(value: object) -> object:
     return value
 
 
-def _document(adapter: TypeAdapter[Value], value: Value) -> Document:
+def document_of(adapter: TypeAdapter[Value], value: Value) -> Document:
     return {str(name): plain(each) for name, each in adapter.dump_python(value).items()}
 
 
