@@ -59,9 +59,9 @@ quick: tools ## all quick tests
 	  --no-loadscope-reorder --durations 25
 
 whole: tools regions ## kills, chaos and the browser against the whole system; slow tests
-	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --durations 10 $(call marked,slow)
-	$(PYTEST) -q -m "browser and not (whole or soak)" -n 2 --dist loadscope --durations 10 $(call marked,browser)
-	$(PYTEST) -q -m "whole and not soak" -n 2 --dist loadscope --durations 25 \
+	$(PYTEST) -q -m "slow and not (whole or browser or soak)" -n 2 --dist loadscope --no-loadscope-reorder --durations 10 $(call marked,slow)
+	$(PYTEST) -q -m "browser and not (whole or soak)" -n 2 --dist loadscope --no-loadscope-reorder --durations 10 $(call marked,browser)
+	$(PYTEST) -q -m "whole and not soak" -n 2 --dist loadscope --no-loadscope-reorder --durations 25 \
 	  $(filter-out tests/whole/test_paper.py,$(call marked,whole))
 
 coverage: tools ## lines of pure rooms that their quick tests run; others: ROOMS="exchanges store"

@@ -5,9 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
-from store.server.client import connect
+from pymongo import WriteConcern
+
+from store.server.client import DURABLE, connect
 from store.server.documents import COLLECTIONS
 
+QUICKLY = WriteConcern(w=1)
 _FREE: dict[str, list[str]] = {}
 """Server → names of empty databases that nobody of this process uses."""
 
@@ -22,7 +25,11 @@ async def lent_database(uri: str) -> AsyncIterator[str]:
     try:
         strangers = set(await client[name].list_collection_names()) - set(COLLECTIONS)
         await asyncio.gather(*(client[name].drop_collection(one) for one in strangers))
-        await asyncio.gather(*(client[name][one].delete_many({}) for one in COLLECTIONS))
+        await asyncio.gather(
+            *(client[name].get_collection(one, write_concern=QUICKLY).delete_many({}) for one in COLLECTIONS)
+        )
+        # acknowledged by a majority, and with it all before
+        await client[name].get_collection(COLLECTIONS[0], write_concern=DURABLE).delete_many({})
     finally:
         client.close()
     free.append(name)

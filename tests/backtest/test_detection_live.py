@@ -45,7 +45,7 @@ async def broker(tmp_path: Path) -> AsyncIterator[str]:
 
 
 @pytest.mark.whole
-@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.soak), 3])
 async def test_a_made_up_log(broker: str, tmp_path: Path, partitions: int) -> None:
     messages = LogMaker(51).write(2_000)
     made = session(tmp_path, broker)

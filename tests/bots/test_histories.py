@@ -36,8 +36,8 @@ from tests.bots.histories.legality import given_up_too_early
 from tests.bots.histories.world import BITFLYER_MARKET, SETTINGS, Blow, Store, Strike, World, cycles_with
 from tests.market.samples import EUR_MARKET, USD_MARKET, arbitrage_of, levels, opportunity_of, order_leg
 
-QUICK = 60
-SLOW = 500
+QUICK = 20
+SLOW = 150
 SOAK = 10_000
 MOST_OF_A_MUTANT = 10_000
 """The rarest is found within some hundred; so far from that, chance does not fail a run."""

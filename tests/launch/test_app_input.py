@@ -35,7 +35,7 @@ from tests.cep.apps.hosts.signal_app import REGION, TICKERS, exact_means, expect
 from tests.cep.apps.hosts.test_signal_app import walks
 from tests.store.traded_session import new_session
 
-SECONDS = 40
+SECONDS = 15
 TIMEOUT_SECONDS = 240.0
 NEXT = "@App:name('signals') define trigger Once at 'start'; from Once select triggered_time as at insert into Begun; "
 TABLE = "CREATE TABLE GLOBAL signals (exchange string, region string, price double, at long);"

@@ -27,6 +27,8 @@ from simulators.server import ExchangesOptions, run_exchanges
 from tests.clients.serving import free_ports
 
 DEADLINE = 60
+UNHURRIED = {"enableRateLimit": False, "timeout_on_exit": 0}
+"""Without ccxt's waits between calls and behind each close."""
 SYMBOLS = {
     "coinbaseexchange": "BTC/USD",
     "bitstamp": "BTC/EUR",
@@ -86,7 +88,7 @@ async def test_anybodys_ccxt_trades_with_what_the_file_says(tmp_path: Path) -> N
         reported = json.loads(file.read_text())
         assert tuple(reported) == EXCHANGES
         for name, settings in reported.items():
-            client = getattr(ccxt.async_support, settings["id"])(settings)
+            client = getattr(ccxt.async_support, settings["id"])(settings | UNHURRIED)
             try:
                 await client.load_markets()
                 before = await client.fetch_balance()

@@ -81,6 +81,7 @@ def test_an_earlier_layout_goes_on_with_its_ledger(tmp_path: Path, layout: int, 
     assert stored_layout(tmp_path / "before") == layout
 
 
+@pytest.mark.slow
 def test_each_mode_is_copied_by_its_own_layout(tmp_path: Path) -> None:
     home, lines = folder_of(3, tmp_path / "home", documents_of(3)), list[str]()
     migrate_folder(home, "paper", lines.append)

@@ -21,6 +21,7 @@ LOGINS = {
 pytestmark = pytest.mark.whole
 
 
+@pytest.mark.soak
 def test_configured_addresses_replace_the_embedded_services(
     tmp_path: Path, kafka_address: str, mongodb_uri: str
 ) -> None:
@@ -51,5 +52,7 @@ def test_a_session_trades_over_tls_with_spark_as_well(tmp_path: Path) -> None:
             assert paper.process.wait(timeout=300) == 0, paper.said
     summary = json.loads(out.read_text())
     assert summary["balanced"] is True
+    assert not (home / "kafka").exists()
+    assert not (home / "mongodb").exists()
     # what Spark finds comes back by Kafka alone
     assert summary["opportunities"] > 0

@@ -15,7 +15,9 @@ import pytest
 from tests.cep.apps.hosts.signal_app import REGION, TICKERS, exact_means, expected_signals, signal_text
 from tests.whole.running import COMMAND, ROOT, new_home, running_paper
 
-pytestmark = pytest.mark.whole
+# that an app on a session gives the same again is `test_stream_app.py`'s to prove in the gate, and what this app
+# asks, logs and keeps `tests/launch/test_app_input.py`'s
+pytestmark = [pytest.mark.whole, pytest.mark.soak]
 
 ADDRESSES = "[apps.addresses]\n" + "".join(f'"{one.origin}" = "simulated:{one.exchange}"\n' for one in TICKERS)
 COUNT = """@App:name('signals') CREATE TRIGGER Once WITH (expression = 'start');

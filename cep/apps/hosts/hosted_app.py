@@ -152,7 +152,7 @@ class AppSource:
         parts = shared_parts(self.app, self.outside)
         return parts if parts.names and self.region is not None else None
 
-    @property
+    @cached_property
     def is_keyed(self) -> bool:
         """Whether it reads streams of the session, whose bases are spread over the log's partitions. Any other app is
         run once, in the first partition."""

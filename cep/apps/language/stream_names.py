@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 
 from cep.apps.language.app_ends import has_sink, kept_streams
 from cep.apps.language.app_tree import (
@@ -71,7 +72,13 @@ def nodes_of(tree: object, *, with_writes: bool = False) -> Iterator[object]:
         node = waiting.pop()
         if isinstance(node, tuple | list):
             waiting.extend(reversed(node))
-        elif is_dataclass(node):
+        elif (names := _fields_from_the_last(type(node))) is not None:  # type: ignore[arg-type] # classes can be kept
             yield node
             if with_writes or not isinstance(node, WRITES):
-                waiting.extend(getattr(node, field.name) for field in reversed(fields(node)))
+                waiting.extend(getattr(node, name) for name in names)
+
+
+@cache
+def _fields_from_the_last(kind: type) -> tuple[str, ...] | None:
+    """Return their names; None if it is no node. Kept, since each look at an app asks it of hundreds of nodes."""
+    return tuple(field.name for field in reversed(fields(kind))) if is_dataclass(kind) else None

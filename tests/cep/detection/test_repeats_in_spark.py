@@ -69,7 +69,7 @@ def test_the_table_of_cases(spark: SparkSession) -> None:
     assert by_base(found(spark, log, layout_of(all_bases))) == by_base(wanted)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak)])
 def test_a_log_with_repeats_gives_what_it_gives_without(spark: SparkSession, seed: int) -> None:
     messages = LogMaker(seed).write(700)
     log = with_repeats(messages, seed, kills=12)

@@ -40,7 +40,7 @@ from tests.exchanges.books.samples import (
     okx_book,
 )
 
-QUICK = 2_000
+QUICK = 1_000
 SOAK = 100_000
 SEED = 20_231_114
 STEP = 100_000

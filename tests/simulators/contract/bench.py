@@ -1,15 +1,18 @@
 """ccxt as anyone would set it up, on a simulated exchange whose prices stand still unless the test steps them."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import ccxt.async_support
 import ccxt.pro
+import certifi
 import pytest
 
 from exchanges.addresses import simulated_addresses
@@ -122,6 +125,12 @@ class Bench:
         await waiting
 
 
+@cache
+def _trusted() -> ssl.SSLContext:
+    """Return what ccxt would make for each client: to read the authorities takes longer than most of these tests."""
+    return ssl.create_default_context(cafile=certifi.where())
+
+
 @asynccontextmanager
 async def opened(exchange: str, home: Path, clock: Clock | None = None) -> AsyncIterator[Bench]:
     """Return a client from ccxt's own constructor: addresses and keys, and no waiting between calls."""
@@ -138,6 +147,9 @@ async def opened(exchange: str, home: Path, clock: Clock | None = None) -> Async
                 "password": keys.password,
                 "uid": keys.uid,
                 "enableRateLimit": False,
+                "ssl_context": _trusted(),
+                # ccxt waits a quarter of a second behind each close, for sessions over TLS, which these are not
+                "timeout_on_exit": 0,
                 "options": OPTIONS.get(exchange, {}),
             }
         )
