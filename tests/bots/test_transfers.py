@@ -11,6 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from bots.reconcile.balance_snapshots import BalanceSnapshots
 from bots.transfers.transfer_maker import FOLLOW_SECONDS, LOOK_SECONDS, TransferMaker
 from exchanges.errors import ExchangeError
 from exchanges.ports.withdrawals import WithdrawalOrder
@@ -27,6 +28,7 @@ from market.accounting.transfer_planning import TransferRules
 from market.money import ZERO
 from market.trade.leases import UNFENCED
 from store.errors import StoreUnavailableError
+from tests.bots.reconciling_bench import Exchange
 from tests.bots.transfer_world import FEE, NAMES, RULES, SESSION, TransferWorld
 
 SOURCE, DESTINATION = NAMES
@@ -272,6 +274,24 @@ async def test_a_plan_that_failed_is_made_again_at_once() -> None:
     maker.values = values
     await world.round(SOURCE)
     assert world.state == "proposed"
+
+
+async def test_the_next_session_opens_once_it_is_known_whether_a_withdrawal_left() -> None:
+    world = await opened()
+    await world.round(SOURCE)
+    there = world.exchanges[SOURCE]
+    there.next_answer, there.lists_nothing = "lost", True
+    # the step that allows it, and the request, after which the process dies
+    await world.round(SOURCE, dies_after=1, is_after=True)
+    world.store.balances._before.clear()
+    account = Exchange(SOURCE, {"BTC": there.balance})
+    snapshots = BalanceSnapshots(world.store, account, UNFENCED, transit=world.bots[SOURCE].watch)
+    assert not await snapshots.ensure_opening()
+    there.lists_nothing = False
+    assert await snapshots.ensure_opening()
+    await until_quiet(world)
+    assert await world.booked(SOURCE) == (there.balance, ZERO) == (Decimal(3), ZERO)
+    assert booked_in(world.transfers, SESSION) == {(DESTINATION, "BTC"): 1 - FEE}
 
 
 class SendsTwice(TransferMaker):
