@@ -68,7 +68,7 @@ ROWS = {
 }
 
 
-BEHIND_EVERY = 150
+BEHIND_EVERY = 60
 
 
 def taken(source: AppSource, states: DictStates, log: Iterable[tuple[int, bytes]]) -> list[AppRow]:
