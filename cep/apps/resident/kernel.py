@@ -106,18 +106,19 @@ class ResidentKernel:
 
     def keep(self, taken: TakenSnapshot) -> None:
         """Save it, and forget what only older ones need. Raises OSError."""
-        self.save(taken.data, taken.until)
-        if self._has_keys and self._saved == taken.until:
+        if self.save(taken.data, taken.until) and self._has_keys:
+            # one that was left out may be of the same row and name later segments than the one on disk
             self._snapshots.segments(self._partition).drop_before(taken.first_segment)
 
-    def save(self, snapshot: bytes, until: int) -> None:
+    def save(self, snapshot: bytes, until: int) -> bool:
         """`until`: the next row when it was taken; the app's rows up to there are acknowledged. One that is not newer
-        than the last is left out. Raises OSError."""
+        than the last is left out; return whether it was saved. Raises OSError."""
         if until <= self._saved:
             # somebody else may have gone on behind that one already: who took over, or another process
-            return
+            return False
         self._snapshots.save(self._partition, snapshot)
         self._saved = until
+        return True
 
     def _resumed(self) -> HostedApp:
         app, data = self._begun(), self._snapshots.load(self._partition)

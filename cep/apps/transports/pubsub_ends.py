@@ -25,10 +25,13 @@ QUIET_SECONDS = 0.2
 """After an answer without messages: emulators give one at once."""
 KEY_BYTES = 1_024
 """Of an ordering key (https://cloud.google.com/pubsub/docs/ordering)."""
+KEY_SIGN = " "
+"""Before the key in a destination; no name of a topic has one."""
 
 
 class PubSubSender:
-    """A `SinkSender`. The topic is its one destination. Each message has the row's id as its attribute `row_id`."""
+    """A `SinkSender`. Its destinations are the topic, with each ordering key of rows: the messages of one request all
+    have the same (https://cloud.google.com/pubsub/docs/publisher). Each has the row's id as its attribute `row_id`."""
 
     most_rows = ROWS_AT_ONCE
     linger_seconds = 0.0
@@ -37,7 +40,16 @@ class PubSubSender:
         self._target, self._writer, self._client = target, writer, PubSubClient(terms)
 
     def destination(self, values: Mapping[str, Any]) -> str:
-        return f"{self._target.server}/{self._target.topic}"
+        topic = f"{self._target.server}/{self._target.topic}"
+        if self._target.ordering_key is None:
+            return topic
+        try:
+            key = self._target.ordering_key.filled(values)
+        except ValueError as error:
+            raise RowsRefusedError(f"the row has no ordering key: {error}") from None
+        if len(key.encode()) > KEY_BYTES:
+            raise RowsRefusedError(f"the row's ordering key has more than {KEY_BYTES:,} bytes")
+        return f"{topic}{KEY_SIGN}{key}"
 
     def server(self, destination: str) -> str:
         return self._target.server
@@ -49,17 +61,22 @@ class PubSubSender:
         await self._client.close()
 
     async def send(self, destination: str, rows: Sequence[OutgoingRow]) -> None:
-        await self._client.publish(self._target.topic, [self._message(row) for row in rows])
+        if not destination:
+            # that of rows that can go nowhere, which say why
+            for row in rows:
+                await self.send(self.destination(row.values), [row])
+            return
+        # not the row's: it may wait since the app's text said something else, beside others that have another
+        key = destination.partition(KEY_SIGN)[2]
+        await self._client.publish(self._target.topic, [self._message(row) for row in rows], key)
 
-    def _message(self, row: OutgoingRow) -> tuple[bytes, dict[str, str], str]:
+    def _message(self, row: OutgoingRow) -> tuple[bytes, dict[str, str]]:
         try:
             body = self._writer.write(row.values)
-            key = "" if self._target.ordering_key is None else self._target.ordering_key.filled(row.values)
         except ValueError as error:
-            raise RowsRefusedError(str(error), (row.id,)) from None
-        if len(key.encode()) > KEY_BYTES:
-            raise RowsRefusedError(f"the row's ordering key has more than {KEY_BYTES:,} bytes", (row.id,))
-        return body, {"row_id": row.id, "row_time": str(row.time)}, key
+            # names no row: that would say that the others were taken
+            raise RowsRefusedError(str(error)) from None
+        return body, {"row_id": row.id, "row_time": str(row.time)}
 
 
 @dataclass(slots=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from cep.apps.engine.key_log import SIZES
 from cep.apps.functions.operator_terms import OperatorTerms
 from cep.apps.hosts.app_messages import app_message
 from cep.apps.hosts.hosted_app import AppSource, HostedApp, app_source
@@ -135,3 +136,23 @@ async def test_an_app_that_leaves_its_process_has_saved_its_keys(source: AppSour
     assert again.next == len(QUERIES)
     never_cut = ResidentKernel(placed(source, tmp_path / "other"), 0)
     assert whole + rows_of(again, len(QUERIES), "a") == rows_of(never_cut, 0, *QUERIES, "a")
+
+
+def test_a_snapshot_that_is_not_written_drops_no_segment_of_the_one_that_is(source: AppSource, tmp_path: Path) -> None:
+    place = placed(source, tmp_path / "app")
+    for turn in range(SIZES.segments):
+        # each process begins a segment
+        kernel = ResidentKernel(place, 0)
+        rows_of(kernel, turn, f"query {turn}")
+        saved(kernel)
+    kernel = ResidentKernel(place, 0)
+    rows_of(kernel, SIZES.segments, "a")
+    # while this one is being saved, which finds that all keys are to be written again, the app leaves without a row
+    first = kernel.snapshot()
+    for _ in kernel.written_slices():
+        pass
+    second = kernel.snapshot()
+    assert second.first_segment > first.first_segment
+    kernel.keep(first)
+    kernel.keep(second)
+    assert ResidentKernel(place, 0).next == SIZES.segments + 1

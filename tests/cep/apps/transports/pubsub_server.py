@@ -30,6 +30,8 @@ class PubSubServer:
     waiting: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By subscription, the messages that are not acknowledged, by their `ack_id`."""
     requests: list[str] = field(default_factory=list)
+    logins: list[str] = field(default_factory=list)
+    """What requests showed, in turn."""
     emptied: asyncio.Event = field(default_factory=asyncio.Event)
     """Set when all of a subscription was acknowledged."""
 
@@ -44,6 +46,9 @@ class PubSubServer:
     async def publish(self, request: Any) -> Any:
         if any(one.data == self.poison for one in request.messages):
             raise ValueError("INVALID_ARGUMENT")
+        if len({one.ordering_key for one in request.messages}) > 1:
+            # as Google's own: all messages of a request have no ordering key, or the same
+            raise ValueError("FAILED_PRECONDITION")
         names = [name for name, topic in self.subscriptions.items() if topic == request.topic]
         if not names:
             raise ValueError("NOT_FOUND")
@@ -72,6 +77,7 @@ class PubSubServer:
     async def answer(self, name: str, request: Any, context: Any) -> Any:
 
         self.requests.append(name)
+        self.logins += [value for key, value in context.invocation_metadata() if key == "authorization"]
         try:
             if self.refuses is not None:
                 raise ValueError(self.refuses)
@@ -81,13 +87,20 @@ class PubSubServer:
 
 
 @asynccontextmanager
-async def pubsub_server(port: int = 0, world: PubSubServer | None = None) -> AsyncIterator[PubSubServer]:
-    """`world`: what it goes on with."""
+async def pubsub_server(
+    port: int = 0, world: PubSubServer | None = None, certificate: bytes | None = None
+) -> AsyncIterator[PubSubServer]:
+    """`world`: what it goes on with. `certificate`: with its key, as PEM, for TLS."""
 
     served = world or PubSubServer()
     server = grpc.aio.server()
     server.add_generic_rpc_handlers(tuple(_handlers(served)))
-    served.place = f"127.0.0.1:{server.add_insecure_port(f'127.0.0.1:{port}')}"
+    at = f"127.0.0.1:{port}"
+    if certificate is None:
+        taken = server.add_insecure_port(at)
+    else:
+        taken = server.add_secure_port(at, grpc.ssl_server_credentials([(certificate, certificate)]))
+    served.place = f"127.0.0.1:{taken}"
     await server.start()
     try:
         yield served
