@@ -118,8 +118,8 @@ class PubSubClient:
             raise NotTakenError(reason, is_of_server=code in ("UNAVAILABLE", "DEADLINE_EXCEEDED")) from None
 
     async def _token(self) -> str | None:
-        """Return what a request shows; None without an account. grpc could get it too, but would log what the account
-        is told, with a trace, and say UNAVAILABLE."""
+        """Return what a request shows; None without an account. grpc could get it too, but would log what the
+        server says to the account, with a trace, and say UNAVAILABLE."""
         if self._account is None:
             return None
         from google.auth.exceptions import GoogleAuthError
