@@ -7,7 +7,7 @@ from typing import Literal
 from runtime.backoff import FIRST_SECONDS, backoff
 from runtime.clock import SystemClock
 
-Part = Coroutine[object, object, None]
+Part = Coroutine[object, object, object]
 
 
 async def run_all(*parts: Part) -> None:

@@ -41,16 +41,19 @@ def _whole(source: AppSource, snapshots: SnapshotFolder, partition: int) -> byte
     """Return the newest snapshot, with its keys. Raises NotYetSavedError, CannotStartError."""
     if not source.app.processors:
         return snapshots.load(partition)
+    data = snapshots.load(partition)
     for _ in range(LOOKS):
-        app, data = HostedApp(source, partition, unrepeated_rows(source.region)), snapshots.load(partition)
         if data is None:
             return None
+        app = HostedApp(source, partition, unrepeated_rows(source.region))
         try:
             app.restore(data, snapshots.segments(partition))
             return app.snapshot()
-        except SnapshotError:
+        except SnapshotError as error:
+            tried, data = data, snapshots.load(partition)
+            if data == tried:
+                raise CannotStartError(f"{source.name}: {error}.") from error
             # its run has written a newer one meanwhile, and dropped what that does not need
-            continue
         except AppFailedError as error:
             raise CannotStartError(f"{source.name}: {error}.") from error
     raise NotYetSavedError(f"{source.name}: its snapshot cannot be read; ask again in a moment.")

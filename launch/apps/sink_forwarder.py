@@ -19,8 +19,7 @@ from streams.topic_writer import TopicWriter
 @dataclass(frozen=True, slots=True)
 class SinkTarget:
     """A `launch.apps.row_copier.CopyTarget`. `app`, `label`: the app's name, and that of the version whose rows go
-    there.
-    `address`: of the sink's broker."""
+    there; `address`: of the sink's broker."""
 
     app: str
     label: str

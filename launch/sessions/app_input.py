@@ -314,17 +314,21 @@ class LiveInput:
 
     async def finish(self) -> None:
         """Finish the copies once the app has ended."""
-        if self.recorder is not None:
-            await self.recorder.finish()
-        for keeper in (self.keeper, self.errors):
-            if keeper is not None:
-                # otherwise the next run does it
-                with suppress(StreamError, StoreError):
-                    await keeper.catch_up()
-        for copier in self.copiers:
-            await copier.finish()
-        if self.ends is not None:
-            await self.ends.finish()
+        try:
+            if self.recorder is not None:
+                await self.recorder.finish()
+            for keeper in (self.keeper, self.errors):
+                if keeper is not None:
+                    # otherwise the next run does it
+                    with suppress(StreamError, StoreError):
+                        await keeper.catch_up()
+            for copier in self.copiers:
+                await copier.finish()
+            if self.ends is not None:
+                await self.ends.finish()
+        finally:
+            # a full disk must not keep a path from the app's next run
+            await self.close()
 
     async def close(self) -> None:
         """End what the tasks have left open, if nothing is to be finished."""

@@ -6,7 +6,6 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -105,8 +104,9 @@ def _owner_after_locking(lock: TextIO) -> str | None:
 def read_session(home: Path) -> "Session":
     """Return the session described in this data folder. Raises CannotStartError if there is none."""
     try:
-        # imported on use: most commands have a data folder, and few a session
-        session: Session = import_module("session.session").Session.from_json((home / RUN_FILE).read_bytes())
+        from session.session import Session
+
+        session = Session.from_json((home / RUN_FILE).read_bytes())
         # a description that is carried to other machines has no absolute path of it
         return replace(session, home=home / session.home)
     except FileNotFoundError:

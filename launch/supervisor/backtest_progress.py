@@ -2,7 +2,6 @@
 
 import json
 import sys
-from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -63,8 +62,9 @@ class Progress:
             self._stage = stage
         if self._bar is None:
             form = "{desc:<16} {percentage:3.0f} % |{bar}| {elapsed}"
-            # a run without a terminal needs no bar
-            self._bar = import_module("tqdm").tqdm(total=100, desc=stage, file=sys.stderr, leave=False, bar_format=form)
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=100, desc=stage, file=sys.stderr, leave=False, bar_format=form)
         self._bar.set_description_str(f"{stage}: {words}" if words else stage, refresh=False)
         self._bar.update(100 * share - self._bar.n)
 

@@ -2,13 +2,23 @@
 
 import json
 import os
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from launch.setup.login_files import own_logins, write_logins
 from runtime.logins import Login
-from ui.services.log_tail import MAX_BYTES, MAX_CHARACTERS, Level, LogQuestion, NoLogError, log_names, log_tail
+from ui.services.log_tail import (
+    MAX_BYTES,
+    MAX_CHARACTERS,
+    Level,
+    LogQuestion,
+    NoLogError,
+    log_names,
+    log_tail,
+    newest_of_all,
+)
 
 PARTS = frozenset({"cep", "bot-kraken", "kafka", "mongodb"})
 OWN_KEY = "the-owners-key-of-this-folder"
@@ -186,3 +196,37 @@ def test_passwords_of_the_services_are_hidden_however_they_are_named(home: Path)
     tail = log_tail(home, "cep", PARTS, LogQuestion())["lines"]
     assert len(tail) == len(secrets)
     assert {(line["event"], line["fields"]["of"]) for line in tail} == {("ui says [hidden] by PLAIN", "<[hidden]>")}
+
+
+def test_lines_of_all_logs_stand_by_their_times(home: Path) -> None:
+    noon = datetime(2026, 12, 1, 12, tzinfo=UTC).astimezone()
+    here = noon.replace(tzinfo=None)
+    at = [(here + timedelta(milliseconds=500 * number)).isoformat(timespec="milliseconds") for number in range(5)]
+    ours = [(1, "ours"), (3, "later")]
+    write(home, b"".join(event(text, time=at[number].replace("T", " ").replace(".", ",")) for number, text in ours))
+    jvms = ["Exception in thread", f"{at[2]} WARN Controller late", "\tat a.line", f"{at[4]} INFO Done"]
+    write(home, "\n".join(jvms).encode() + b"\n", "kafka.log")
+    # by its digits at another time than by its offset
+    elsewhere = (noon + timedelta(milliseconds=1_200)).astimezone(timezone(timedelta(hours=-11)))
+    mongods = {
+        "t": {"$date": elsewhere.isoformat(timespec="milliseconds")},
+        "s": "I",
+        "c": "NETWORK",
+        "msg": "accepted",
+    }
+    write(home, json.dumps(mongods).encode() + b"\n", "mongodb.log")
+    lines, is_complete = newest_of_all(home, PARTS, LogQuestion())
+    assert [(part, row["event"]) for part, row in lines] == [
+        ("kafka", jvms[0]),
+        ("cep", "ours"),
+        ("kafka", jvms[1]),
+        ("kafka", "at a.line"),
+        ("mongodb", "accepted"),
+        ("cep", "later"),
+        ("kafka", jvms[3]),
+    ]
+    assert is_complete
+    # by the line before it, also where that does not match
+    found, is_complete = newest_of_all(home, PARTS, LogQuestion(lines=2, text="a"))
+    assert [row["event"] for _, row in found] == ["accepted", "later"]
+    assert not is_complete

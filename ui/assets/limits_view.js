@@ -35,7 +35,10 @@ class LimitsView extends PolledView {
 
   async read() {
     const answer = await ask("GET", "/api/risk");
-    if (!answer.isDone) return setText(this.said, `Limits are not known: ${problemText(answer)}`);
+    if (!answer.isDone) {
+      this.drawn = null;
+      return setText(this.said, `Limits are not known: ${problemText(answer)}`);
+    }
     const rows = usesOf(answer.body).sort((one, other) => (other.share ?? -1) - (one.share ?? -1));
     const drawn = JSON.stringify(rows);
     if (this.drawn === drawn) return undefined;

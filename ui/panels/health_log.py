@@ -96,7 +96,8 @@ def _question(names: tuple[str, ...]) -> tuple[str, LogQuestion]:
 
 def _newest(home: Path, part: str, parts: frozenset[str], question: LogQuestion) -> str:
     if part == ALL:
-        return log_lines("all parts", newest_of_all(home, parts, question), is_complete=False)
+        lines, is_complete = newest_of_all(home, parts, question)
+        return log_lines("all parts", lines, is_complete=is_complete)
     tail = log_tail(home, part, parts, question)
     return log_lines(part, [("", row) for row in tail["lines"]], is_complete=tail["is_complete"])
 
@@ -105,7 +106,7 @@ def log_lines(name: str, lines: Iterable[tuple[str, LogLineRow]], *, is_complete
     """Return HTML: the newest lines at the bottom, scrolled into view. `lines`: each with its part, if that is not the
     same for all."""
     items = "".join(_line(part, row) for part, row in lines) or "<li>No lines match.</li>"
-    more = "" if is_complete else '<li class="quiet">… older lines are in the file itself</li>'
+    more = "" if is_complete else '<li class="quiet">… older lines are in the files</li>'
     label = escape(f"Log of {name}", quote=True)
     return f'{CSS}<div class="log" role="region" aria-label="{label}" tabindex="0"><ol>{more}{items}</ol></div>'
 

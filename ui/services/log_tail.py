@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -18,7 +20,7 @@ MAX_BYTES = 1024**2
 """Bytes of a log and its rotated predecessor together; a filter searches no further back."""
 SHARED_BYTES = 128 * 1024
 """Of each log if all are searched together, every few seconds."""
-SORTED_CHARACTERS = len("2026-01-31T23:59:59.123")
+TIME = re.compile(r"\d{4}-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-5]\d[.,]\d{3}([+-]\d\d:\d\d)?")
 MAX_CHARACTERS = 2_000
 """Characters of one line; a longer one is shortened in the middle."""
 MAX_READ = 5 * MAX_CHARACTERS
@@ -37,6 +39,10 @@ class LogLineRow(TypedDict):
     logger: str | None
     event: str
     fields: dict[str, str]
+
+
+_Timed = tuple[float, LogLineRow]
+"""A line with its time, seconds UTC: that of the line before it if it has none, 0 if none before it has."""
 
 
 class LogTailRow(TypedDict):
@@ -84,36 +90,44 @@ def log_tail(home: Path, part: str, parts: frozenset[str], question: LogQuestion
         raise NoLogError(f"This session has no part {part[:40]!r}.")
     if part not in log_names(home, parts):
         raise NoLogError(f"{part} has no log here: it has written none yet, or runs on another machine.")
+    found, is_complete = _tail(home, part, question)
+    return LogTailRow(part=part, lines=[row for _, row in found], is_complete=is_complete)
+
+
+def newest_of_all(
+    home: Path, parts: frozenset[str], question: LogQuestion
+) -> tuple[list[tuple[str, LogLineRow]], bool]:
+    """Return the last matching lines of all logs with their parts, oldest first, and whether no matching line comes
+    before them. Each log is searched a share as far back; a line without a time stands after the one before it."""
+    found: list[tuple[float, str, LogLineRow]] = []
+    is_complete = True
+    for part in log_names(home, parts):
+        lines, is_whole = _tail(home, part, replace(question, most_bytes=SHARED_BYTES))
+        is_complete = is_complete and is_whole
+        found += [(moment, part, row) for moment, row in lines]
+    found.sort(key=lambda one: one[0])
+    newest = [(part, row) for _, part, row in found[-question.lines :]]
+    return newest, is_complete and len(newest) == len(found)
+
+
+def _tail(home: Path, part: str, question: LogQuestion) -> tuple[list[_Timed], bool]:
+    """Return the last matching lines of one log, and whether no matching line comes before them."""
     path = home / "logs" / f"{part}.log"
     current, is_cut = _end_of(path, question.most_bytes)
     before = b""
     if not is_cut:
         before, is_cut = _end_of(path.with_suffix(".log.1"), question.most_bytes - len(current))
     fitting, is_all = _fitting((before + current).splitlines(), question, _hidden_here(home))
-    is_complete = is_all and not is_cut and len(fitting) <= question.lines
-    return LogTailRow(part=part, lines=fitting[-question.lines :], is_complete=is_complete)
+    return fitting[-question.lines :], is_all and not is_cut and len(fitting) <= question.lines
 
 
-def newest_of_all(home: Path, parts: frozenset[str], question: LogQuestion) -> list[tuple[str, LogLineRow]]:
-    """Return the last matching lines of all logs with their parts, oldest first. Each log is searched a share as far
-    back; a line without a time stands after the one before it."""
-    found: list[tuple[str, str, LogLineRow]] = []
-    for part in log_names(home, parts):
-        time = ""
-        for row in log_tail(home, part, parts, replace(question, most_bytes=SHARED_BYTES))["lines"]:
-            time = (row["time"] or time)[:SORTED_CHARACTERS]
-            found.append((time, part, row))
-    found.sort(key=lambda one: one[0])
-    return [(part, row) for _, part, row in found[-question.lines :]]
-
-
-def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[LogLineRow], bool]:
+def _fitting(lines: Sequence[bytes], question: LogQuestion, hidden: _Hidden) -> tuple[list[_Timed], bool]:
     """Return matching lines, oldest first, and whether these are all. Parses from the end: mostly the newest lines
     suffice."""
     looked_at = 4 * question.lines
     while True:
         newest = lines[-looked_at:]
-        fitting = [row for row in _rows(newest, hidden) if _fits(row, question.level, question.text)]
+        fitting = [one for one in _rows(newest, hidden) if _fits(one[1], question.level, question.text)]
         is_all = len(newest) == len(lines)
         # one more than wanted: the first of them may not know the level of the line before it
         if is_all or len(fitting) > question.lines:
@@ -145,9 +159,9 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _rows(lines: Sequence[bytes], hidden: _Hidden) -> Iterator[LogLineRow]:
+def _rows(lines: Sequence[bytes], hidden: _Hidden) -> Iterator[_Timed]:
     level: str | None = None
-    before = ""
+    before, moment = "", 0.0
     for line in lines:
         row = _row_of(line, hidden)
         if follows_secret(row["event"], before):
@@ -155,7 +169,15 @@ def _rows(lines: Sequence[bytes], hidden: _Hidden) -> Iterator[LogLineRow]:
         before = row["event"]
         if row["event"]:
             level = row["level"] = row["level"] or level
-            yield row
+            moment = _moment_in(row["time"] or row["event"]) or moment
+            yield moment, row
+
+
+def _moment_in(text: str) -> float | None:
+    """Return the time at the beginning of a text, seconds UTC. Ours and the JVM's have none of their offset: they are
+    of this machine's zone. mongod's has."""
+    found = TIME.match(text)
+    return None if found is None else datetime.fromisoformat(found[0]).timestamp()
 
 
 def _row_of(line: bytes, hidden: _Hidden) -> LogLineRow:

@@ -89,7 +89,7 @@ class AppWorker:
         try:
             with watched(EventWatch(lambda: None if self._last is None else self._last.app)):
                 reading = self._follow(), self._keep_catching_up()
-                await run_until_first(*reading, self._keep_saving(), _until(asked_to_end), *others)
+                await run_until_first(*reading, self._keep_saving(), asked_to_end.wait(), *others)
                 await self._save(self.kernels)
         finally:
             await self._writer.close()
@@ -167,7 +167,7 @@ class AppWorker:
             ) as reader:
                 self._reader = reader
                 try:
-                    await run_until_first(self._read(reader), self._keep_adding(reader), _until(self._changed))
+                    await run_until_first(self._read(reader), self._keep_adding(reader), self._changed.wait())
                 finally:
                     self._reader = None
 
@@ -333,7 +333,8 @@ class AppWorker:
 
     def _spare_collector(self) -> None:
         """Let Python's search for rings of objects pass by what is here now, once many keys have come: a look at a
-        million takes a third of a second, in which no row is taken. What is no longer used goes all the same."""
+        million takes a third of a second, in which no row is taken. What is no longer used goes all the same, but for
+        rings that are garbage by then."""
         keys = sum(kernel.key_count for kernel in self.kernels.values())
         if keys > KEYS_BETWEEN_FREEZES + 2 * self._frozen:
             self._frozen = keys
@@ -358,7 +359,3 @@ def _row(record: Record) -> Mapping[str, Any] | None:
         return row_of(record.value)
     except WireError:
         return None
-
-
-async def _until(event: asyncio.Event) -> None:
-    await event.wait()

@@ -86,7 +86,7 @@ class WorkerWatch:
         return max(app.source.terms.limits.worker_bytes for app in self.apps.values())
 
     def _largest(self, partition: int) -> PlacedApp | None:
-        """By its last snapshot."""
+        """By what its last snapshot and its segments of keys take on disk."""
         running = [app for app in self.apps.values() if noted_end(app.folder) is None]
         return max(running, key=lambda app: SnapshotFolder(app.folder).size(partition), default=None)
 

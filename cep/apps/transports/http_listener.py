@@ -20,12 +20,10 @@ from aiohttp import web
 from cep.apps.transports.event_feed import HEARTBEAT, HEARTBEAT_SECONDS, MOST_LISTENERS, EventFeed
 from cep.apps.transports.http_answers import WaitingRequests
 from cep.apps.transports.ports import IncomingMessage, Intake, NotTakenError, RowsRefusedError
-from cep.apps.transports.socket_rows import MOST_SPEAKERS, SocketRows
+from cep.apps.transports.socket_rows import MOST_BYTES, MOST_SPEAKERS, SocketRows
 from runtime.tasks import run_until_first
 from streams.errors import StreamError
 
-MOST_BYTES = 1 << 20
-"""Of one request."""
 CLOSE_SECONDS = 1.0
 """Until the other side has said that it heard of the end."""
 MOST_WAITING = 256
@@ -199,8 +197,7 @@ async def _spoken(request: web.Request, rows: SocketRows) -> web.StreamResponse:
         return _answer(426, error="send rows by WebSocket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
     if rows.speakers >= MOST_SPEAKERS:
         return _answer(503, error="too many send here now", headers={"Retry-After": "5"})
-    await socket.prepare(request)
-    await rows.take(socket, request.path)
+    await rows.take(socket, request)
     return socket
 
 

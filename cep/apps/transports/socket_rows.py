@@ -18,7 +18,7 @@ from runtime.tasks import run_until_first
 from streams.errors import StreamError
 
 MOST_BYTES = 1 << 20
-"""Of one message, and of those of one connection that wait to be kept."""
+"""Of one request or message, and of those of one connection that wait to be kept."""
 MOST_SPEAKERS = 64
 """Of one path."""
 MESSAGES = (aiohttp.WSMsgType.TEXT, aiohttp.WSMsgType.BINARY)
@@ -36,21 +36,27 @@ class SocketRows:
         """End all connections; what is not kept yet is not acknowledged either."""
         self._ended.set()
 
-    async def take(self, socket: web.WebSocketResponse, path: str) -> None:
-        """Keep what one connection says until it ends, or the path is closed."""
+    async def take(self, socket: web.WebSocketResponse, request: web.Request) -> None:
+        """Open a connection, and keep what it says until it ends, or the path is closed."""
+        # before anything is waited for: many that come together are counted, too
+        self.speakers += 1
+        try:
+            await socket.prepare(request)
+            await self._keep(socket, request.path)
+        finally:
+            self.speakers -= 1
+
+    async def _keep(self, socket: web.WebSocketResponse, path: str) -> None:
         speaker = _Speaker(socket, path)
         code = aiohttp.WSCloseCode.GOING_AWAY
         queue = MessageQueue(self.intake, speaker.on_kept, MOST_BYTES)
-        self.speakers += 1
         try:
-            await run_until_first(queue.keep(speaker.read(queue)), _until(self._ended))
+            await run_until_first(queue.keep(speaker.read(queue)), self._ended.wait())
         except StreamError:
             code = aiohttp.WSCloseCode.TRY_AGAIN_LATER
         except ConnectionError:
             # the other side is gone
             pass
-        finally:
-            self.speakers -= 1
         await socket.close(code=code)
 
 
@@ -82,7 +88,3 @@ class _Speaker:
         while self._kept < self._put:
             self._changed.clear()
             await self._changed.wait()
-
-
-async def _until(event: asyncio.Event) -> None:
-    await event.wait()

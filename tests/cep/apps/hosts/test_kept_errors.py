@@ -13,6 +13,8 @@ from cep.apps.hosts.hosted_app import HostedApp, app_source
 from cep.apps.hosts.input_log import InputPlace, input_message
 from cep.apps.language.app_parser import parse_app
 from cep.apps.language.stream_names import output_streams
+from cep.apps.transports.event_feed import EventFeed
+from cep.apps.transports.http_listener import FeedServer, HttpListener
 from launch.apps.error_keeper import ErrorKeeper, failed_rows
 from launch.apps.failed_ends import FailedEnds
 from launch.apps.outer_ends import OuterEnds
@@ -89,6 +91,25 @@ async def test_rows_that_the_error_store_drops_are_counted_whoever_gave_the_newe
     beside = replace(alone, ends=OuterEnds(failed=FailedEnds(session, source, dropped=5)))
     assert beside.figures() == {"sinks": [], "sources": [], "errors_dropped": 7}
     assert LiveInput(source, {}, None, None, None).figures() == {}
+
+
+class FullDisk(ErrorKeeper):
+    """Cannot write its place."""
+
+    async def catch_up(self) -> None:
+        raise OSError(28, "No space left on device")
+
+
+async def test_a_full_disk_keeps_no_path_from_the_next_run(tmp_path: Path) -> None:
+    session, source = session_of(tmp_path), app_source(TEXT, "kept")
+    listener, feed = HttpListener("127.0.0.1", 0, {"/texts": "key"}), EventFeed()
+    await listener.open("/texts", feed)
+    keeper = FullDisk(session, source, source.label, {}, tmp_path)
+    ends = OuterEnds(feeds=(FeedServer(listener, "/texts", feed),))
+    with pytest.raises(OSError, match="No space left"):
+        await LiveInput(source, {}, None, None, None, keeper, ends=ends).finish()
+    await listener.open("/texts", EventFeed())
+    await listener.close("/texts")
 
 
 def test_a_sink_that_keeps_what_it_gives_up_has_a_stream_of_errors() -> None:

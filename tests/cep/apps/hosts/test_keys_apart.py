@@ -14,7 +14,8 @@ from cep.apps.resident.kernel import PlacedApp, ResidentKernel
 from cep.apps.resident.worker import AppWorker
 from cep.apps.resident.worker_progress import progress_notes
 from cep.snapshot_folder import SnapshotFolder
-from launch.apps.savepoints import taken_savepoint
+from launch.apps.savepoints import NotYetSavedError, taken_savepoint
+from launch.errors import CannotStartError
 from streams.records import Record
 from streams.topics import HEALTH
 
@@ -122,6 +123,20 @@ def test_a_savepoint_has_the_keys_too(source: AppSource, tmp_path: Path) -> None
     row = {"kind": "query", "query": "a", "is_active": True, "batch": 12}
     (out,) = (one for one in app.take(12, 12_000_000, row) if one.values["query"] == "a")
     assert out.values["n"] == 6
+
+
+def test_a_savepoint_of_keys_that_cannot_be_read_says_why_and_is_not_asked_for_again(
+    source: AppSource, tmp_path: Path
+) -> None:
+    kernel = ResidentKernel(placed(source, tmp_path / "app"), 0)
+    rows_of(kernel, 0, *QUERIES)
+    saved(kernel)
+    (path,) = SnapshotFolder(tmp_path / "app").segments(0).paths()
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(CannotStartError, match=r": .*[a-z]\.$") as caught:
+        taken_savepoint(source, tmp_path / "app", "log")
+    assert not isinstance(caught.value, NotYetSavedError)
+    assert "again" not in str(caught.value)
 
 
 async def test_an_app_that_leaves_its_process_has_saved_its_keys(source: AppSource, tmp_path: Path) -> None:

@@ -98,6 +98,15 @@ async def test_no_more_are_connected_than_there_is_room_for_and_all_hear_the_end
         assert rows.speakers == 0
 
 
+async def test_many_that_come_together_are_counted_too() -> None:
+    async with served(KeptRows()) as (_, rows, client):
+        asked = (client.ws_connect("/orders") for _ in range(2 * MOST_SPEAKERS))
+        answers = await asyncio.gather(*asked, return_exceptions=True)
+        refused = [one for one in answers if isinstance(one, aiohttp.WSServerHandshakeError)]
+        assert (len(refused), {one.status for one in refused}) == (MOST_SPEAKERS, {503})
+        assert rows.speakers == MOST_SPEAKERS
+
+
 async def test_a_message_that_is_too_long_ends_the_connection_alone() -> None:
     kept = KeptRows()
     async with served(kept) as (_, _, client):
