@@ -10,8 +10,9 @@ import pytest
 
 from cep.apps.ends.sink_ends import AnswerTarget
 from cep.apps.transports.http_answers import AnswerSender, WaitingRequests
-from cep.apps.transports.http_listener import MOST_BYTES, MOST_WAITING_BYTES, HttpListener, TakenRows
+from cep.apps.transports.http_listener import MOST_WAITING_BYTES, HttpListener, TakenRows
 from cep.apps.transports.ports import IncomingMessage, NotTakenError, OutgoingRow, RowsRefusedError, TakenMessages
+from cep.apps.transports.socket_rows import MOST_BYTES
 from tests.cep.apps.transports.ends import sink_of
 from tests.cep.apps.transports.kept_rows import KeptRows
 
