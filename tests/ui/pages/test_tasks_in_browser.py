@@ -179,6 +179,8 @@ def test_the_trades_of_march_as_a_file(trader: Trader) -> None:
     trader.click(page.get_by_role("radio", name="Month"))
     trader.click(page.get_by_role("combobox", name="Month"))
     page.keyboard.type("March 2026")
+    # Enter takes what is marked, and before the others are gone that is another month
+    expect(page.get_by_role("option")).to_have_text(["March 2026"], timeout=PAINT_MS)
     page.keyboard.press("Enter")
     listed = page.get_by_role("region", name=re.compile("^Arbitrages, ")).locator("tbody")
     trader.sees(listed, re.compile("2026-03-15|15 Mar"))
