@@ -1,14 +1,12 @@
 """The cycles of a backtest's result as rows of its JSON, and as lines."""
 
-from collections import Counter
-
 from backtest.report.profit_rows import amounts_row, profit_row
 from backtest.report.trade_lines import bracketed, ends_of
 from backtest.result.cycles_found import CycleEpisode, CyclesFound
 from backtest.result.profit_breakdown import by_cycle
 from backtest.result.trading_outcome import TradingOutcome
 from market.decide.cycle_sizing import SizedCycleLeg
-from market.instruments.cycles import REACHES, CycleLeg
+from market.instruments.cycles import CycleLeg
 from market.money import text_of, total
 from market.trade.cycle_trades import CycleOrder, CycleTrade
 from wording.labels import reason_name, state_name
@@ -18,12 +16,6 @@ def by_legs_row(trading: TradingOutcome) -> dict[str, dict[str, int]]:
     """Return number of legs → state → how many: arbitrages of pairs and trades of cycles by their ends."""
     of_cycles = {} if trading.cycles is None else trading.cycles.by_legs
     return {"2": ends_of(trading.arbitrages)} | {str(legs): dict(states) for legs, states in of_cycles.items()}
-
-
-def by_reach_row(trading: TradingOutcome) -> dict[str, dict[str, int]]:
-    """Return "within" an exchange and "across" several → state → how many trades of cycles."""
-    trades = () if trading.cycles is None else trading.cycles.trades
-    return {reach: dict(Counter(one.state for one in trades if one.cycle.reach == reach)) for reach in REACHES}
 
 
 def cycles_row(found: CyclesFound | None) -> dict[str, object] | None:

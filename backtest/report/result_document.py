@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from backtest.parameters import Balances, Parameters
-from backtest.report.cycle_rows import by_legs_row, by_reach_row, cycles_row
+from backtest.report.cycle_rows import by_legs_row, cycles_row
 from backtest.report.profit_rows import amounts_row, profit_row
 from backtest.report.trade_lines import ends_of
 from backtest.report.transfer_rows import transfer_rows
@@ -17,6 +17,7 @@ from backtest.result.quote_spacing import MarketSpacing
 from backtest.result.trading_outcome import Lifetime, TradingOutcome
 from market.money import BPS, optional_text, text_of
 from market.trade.arbitrages import Arbitrage
+from market.trade.cycle_trades import states_by_reach
 from tick_sets.sets.exchange_times import FeedDelay
 
 
@@ -26,7 +27,7 @@ def result_document(result: BacktestResult) -> dict[str, object]:
         **_data_rows(result),
         **_trading_rows(result.trading),
         "arbitrages_by_legs": by_legs_row(result.trading),
-        "cycles_by_reach": by_reach_row(result.trading),
+        "cycles_by_reach": states_by_reach(() if result.trading.cycles is None else result.trading.cycles.trades),
         "cycles": cycles_row(result.trading.cycles),
         **transfer_rows(result),
         **_performance_rows(result),

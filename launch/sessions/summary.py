@@ -7,13 +7,12 @@ from types import MappingProxyType
 
 from market.accounting.profit_groups import added, profit_of
 from market.accounting.transfer_lifecycle import MoneyTransfer, booked_in
-from market.instruments.cycles import REACHES
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, changes_of
 from market.money import ZERO, text_of, total
 from market.prices.episodes import EpisodeOutcome
 from market.trade.arbitrages import Arbitrage, ProfitAndLoss
-from market.trade.cycle_trades import CycleTrade
+from market.trade.cycle_trades import CycleTrade, states_by_reach
 from store.aggregates.month_sums import RemovedTrades
 
 Balances = Mapping[str, Mapping[str, Decimal]]
@@ -86,7 +85,7 @@ def summary_of(activity: Activity) -> dict[str, object]:
         "decisions": decisions_of(activity),
         "arbitrages": _counted((arbitrage.state for arbitrage in activity.arbitrages), removed.arbitrages),
         "arbitrages_by_legs": _by_legs(activity),
-        "cycles_by_reach": _by_reach(activity.cycles),
+        "cycles_by_reach": states_by_reach(activity.cycles),
         "single_legs": sum(1 for arbitrage in activity.arbitrages if has_unwound(arbitrage)),
         "rejections": dict(activity.rejections),
         "rejected_profit": {
@@ -251,11 +250,6 @@ def _by_legs(activity: Activity) -> dict[str, dict[str, int]]:
         for legs in counts
     }
     return ({"1": alone} if alone else {}) | {"2": pairs} | cycles
-
-
-def _by_reach(cycles: Sequence[CycleTrade]) -> dict[str, dict[str, int]]:
-    """Return "within" an exchange and "across" several → state → how many."""
-    return {reach: _counted((one.state for one in cycles if one.cycle.reach == reach), {}) for reach in REACHES}
 
 
 def _percentiles(latencies: Latencies, *stages: str) -> dict[str, dict[str, float] | None]:

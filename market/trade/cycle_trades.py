@@ -5,14 +5,15 @@ worse price; `reverse` orders take back what a leg has too much of; `flatten` or
 came late. What is posted of an order is a `Leg`, as of a pair.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Literal, get_args
 
 from market.decide.cycle_sizing import SizedCycle
-from market.instruments.cycles import Cycle
+from market.instruments.cycles import REACHES, Cycle, Reach
 from market.instruments.fees import hold_of
 from market.instruments.markets import Market
 from market.instruments.orders import Fill, Side
@@ -219,3 +220,11 @@ def hold_for(market: Market, side: Side, fee_rate: Decimal, limit: Decimal, amou
     """Return what an order of that amount needs of its currency, at worst."""
     _, per_unit = hold_of(market, side, fee_rate, limit)
     return EXACT.multiply(amount, per_unit)
+
+
+def states_by_reach(trades: Iterable[CycleTrade]) -> dict[Reach, dict[ArbitrageState, int]]:
+    """Return within an exchange and across several → state → how many trades."""
+    found: dict[Reach, Counter[ArbitrageState]] = {reach: Counter() for reach in REACHES}
+    for one in trades:
+        found[one.cycle.reach][one.state] += 1
+    return {reach: dict(states) for reach, states in found.items()}

@@ -146,43 +146,49 @@ class RunningNet:
     """The realised net of one session, of pairs and of cycles, cheap enough to be read again and again."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
-        parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
-        pairs = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._pairs = KeptSums(database, pairs, MonthSums(database, wanted, "states"))
-        self._cycles = RunningSums(database, CYCLE_TRADES, wanted, ("$state", "$profit.currency"), [1, *parts])
+        self._pairs, self._cycles = _of_pairs(database, wanted), _by_state(database, CYCLE_TRADES, wanted)
 
     async def read(self, currency: str) -> Decimal:
         """Raise StoreUnavailableError."""
         sums = (await self._pairs.read(), await self._cycles.read())
-        parts = [
-            dict(zip(PROFIT_PARTS, each[1:], strict=True))
-            for one in sums
-            for (_, its), each in one.items()
-            if its == currency
-        ]
-        return total(profit_from(currency, one).net for one in parts)
+        return total(_profit_in(one, currency).net for one in sums)
 
 
 class RunningTotals:
     """The totals of one session, cheap enough to be read every few seconds."""
 
     def __init__(self, database: Database, wanted: Document) -> None:
-        parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
-        sums = RunningSums(database, ARBITRAGES, wanted, ("$state", "$profit.currency"), [1, *parts])
-        self._arbitrages = KeptSums(database, sums, MonthSums(database, wanted, "states"))
+        self._arbitrages = _of_pairs(database, wanted)
         self._rejections = RunningSums(database, REJECTIONS, wanted, ("$reason",), ["$count"])
 
     async def read(self, currency: str) -> SessionTotals:
         """Raise StoreUnavailableError."""
         arbitrages, rejections = await self._arbitrages.read(), await self._rejections.read()
         states: Counter[str] = Counter()
-        profit = dict.fromkeys(PROFIT_PARTS, ZERO)
-        for (state, its_currency), (count, *parts) in arbitrages.items():
+        for (state, _), (count, *_parts) in arbitrages.items():
             states[state] += int(count)
-            if its_currency == currency:
-                profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
         reasons = {reason: int(count) for (reason,), (count,) in rejections.items()}
-        return SessionTotals(profit_from(currency, profit), dict(states), reasons)
+        return SessionTotals(_profit_in(arbitrages, currency), dict(states), reasons)
+
+
+def _by_state(database: Database, collection: str, wanted: Document) -> RunningSums:
+    """Return the count and the parts of the profit of its trades by state and currency."""
+    parts = [{"$toDecimal": f"$profit.{part}"} for part in PROFIT_PARTS]
+    return RunningSums(database, collection, wanted, ("$state", "$profit.currency"), [1, *parts])
+
+
+def _of_pairs(database: Database, wanted: Document) -> KeptSums:
+    """Return the same of pairs, with those that were removed for their age."""
+    return KeptSums(database, _by_state(database, ARBITRAGES, wanted), MonthSums(database, wanted, "states"))
+
+
+def _profit_in(sums: Mapping[tuple[str, ...], tuple[Decimal, ...]], currency: str) -> ProfitAndLoss:
+    """Return the profit in that currency of what `_by_state` sums."""
+    profit = dict.fromkeys(PROFIT_PARTS, ZERO)
+    for (_, its_currency), (_count, *parts) in sums.items():
+        if its_currency == currency:
+            profit = {name: profit[name] + part for name, part in zip(PROFIT_PARTS, parts, strict=True)}
+    return profit_from(currency, profit)
 
 
 async def counts_by(

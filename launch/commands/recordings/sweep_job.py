@@ -45,10 +45,11 @@ def swept(folder: Path, request: Row) -> Row:
     )
     table = finished_sweep(home, options, lambda _: None)
     shutil.rmtree(home / "sweeps" / name, ignore_errors=True)
+    deflated = table.deflated
     return {
         "currency": table.currency,
         "is_of_bars": table.bars is not None,
-        "deflated_sharpe": None if table.deflated is None else round(table.deflated.probability, 6),
+        "deflated_sharpe": None if deflated is None else round(deflated.probability, 6),
         "sets": [_set_row(one) for one in table.results],
     }
 
